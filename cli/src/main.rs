@@ -1,0 +1,2 @@
+//! The turnstore command.
+fn main() {}

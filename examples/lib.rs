@@ -1,0 +1,1 @@
+//! Placeholder target so that the package builds before its files exist.
