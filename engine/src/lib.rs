@@ -1,1 +1,3 @@
-//! The session store.
+//! turnstore: an embedded, event-sourced session store for agent hosts.
+
+pub mod fact;
