@@ -1,3 +1,6 @@
 //! turnstore: an embedded, event-sourced session store for agent hosts.
 
+pub mod adapter;
+pub mod event;
 pub mod fact;
+pub mod state;

@@ -1,0 +1,392 @@
+//! Entries of a session's sequences, as they are folded and as they are archived.
+//!
+//! **Invariant:** everything here is ordered and plain, so that equal states archive to equal bytes.
+
+use rkyv::{Archive, Deserialize, Serialize};
+
+use super::chunked::Chunked;
+
+/// The numbered sequences of a session. Each is stored in pages of [`PAGE_ENTRIES`].
+#[derive(Archive, Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Sequence {
+    /// Turns and their items, in arrival order; imported history goes below zero.
+    Timeline,
+    /// Artifacts, documents, evidence, surfaces, intents, steers, writes.
+    Shelf,
+    /// Diagnostics.
+    Diagnostics,
+}
+
+/// Entries in a page: small enough that rewriting the last page at each checkpoint stays cheap.
+pub const PAGE_ENTRIES: i64 = 16;
+
+/// Sixteen neighbours of one sequence, and the unit in which they are archived.
+#[derive(Archive, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
+pub struct Page {
+    /// Entry `i` has ordinal `page * PAGE_ENTRIES + i`; `None` where nothing is (yet).
+    pub entries: Vec<Option<Entry>>,
+}
+
+/// One place in a sequence.
+#[derive(Archive, Serialize, Deserialize, Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// Ordinal of its turn's entry; `None` outside any turn.
+    pub turn: Option<i64>,
+    /// Seq of the event that created it.
+    pub first_seq: u64,
+    /// Seq of the last event that changed it.
+    pub last_seq: u64,
+    /// What it is.
+    pub body: Body,
+}
+
+/// What an entry is.
+#[derive(Archive, Serialize, Deserialize, Clone, Debug, PartialEq)]
+pub enum Body {
+    /// A turn; its items are the timeline entries that name it.
+    Turn(Turn),
+    /// Text, reasoning, or an activity.
+    Part(Part),
+    /// A tool call with its results.
+    Tool(Tool),
+    /// A tool result that stands apart from its call, or whose call is unknown.
+    Result(LoneResult),
+    /// A question and what became of it.
+    Interaction(Interaction),
+    /// An artifact was stated in the timeline (by id).
+    ArtifactRef {
+        /// Artifact id.
+        id: String,
+    },
+    /// Evidence was stated in the timeline.
+    EvidenceRef {
+        /// Evidence id.
+        id: String,
+    },
+    /// A compaction of the agent's context.
+    Compaction {
+        /// started or completed.
+        phase: String,
+        /// JSON.
+        detail: Option<String>,
+    },
+    /// An artifact (shelf).
+    Artifact(Artifact),
+    /// A document (shelf).
+    Document(Document),
+    /// Any other named thing on the shelf, as merged JSON.
+    Thing(Thing),
+    /// A diagnostic.
+    Diagnostic(Diagnostic),
+}
+
+/// A turn.
+#[derive(Archive, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
+pub struct Turn {
+    /// Turn id.
+    pub id: String,
+    /// Run id, when it differs.
+    pub run: Option<String>,
+    /// Thread that the source named.
+    pub thread: Option<String>,
+    /// Parent turn or run.
+    pub parent: Option<String>,
+    /// Turn that this one resumes.
+    pub resumes: Option<String>,
+    /// unknown, running, completed, failed, cancelled, stopped, interrupted, interrupt, or the source's own word.
+    pub status: String,
+    /// Whether a terminal status was stated.
+    pub ended: bool,
+    /// Last stage or open step.
+    pub stage: Option<String>,
+    /// Error, verbatim JSON.
+    pub error: Option<String>,
+    /// Whether the owner says a retry can help.
+    pub retryable: Option<bool>,
+    /// Result, JSON.
+    pub result: Option<String>,
+    /// Usage, JSON.
+    pub usage: Option<String>,
+    /// Tool calls left to the client.
+    pub pending_tools: Vec<String>,
+    /// Artifacts by path; `None` when nothing was stated.
+    pub artifacts: Option<Vec<PathArtifact>>,
+    /// Seq of the event that stated the artifacts.
+    pub artifacts_seq: u64,
+    /// How often it was started again after its end.
+    pub reopened: u32,
+}
+
+/// An artifact by path.
+#[derive(Archive, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+pub struct PathArtifact {
+    /// Full relative path, untouched.
+    pub path: String,
+    /// document, webpage, presentation, spreadsheet, image.
+    pub artifact_type: String,
+}
+
+/// What a part holds.
+#[derive(Archive, Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PartRole {
+    /// Text.
+    Text,
+    /// Reasoning.
+    Reasoning,
+    /// Activity.
+    Activity,
+}
+
+/// How a part's text came to stand. Source: `protocols.md`, section 6.2.
+#[derive(Archive, Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mark {
+    /// More may come.
+    #[default]
+    Open,
+    /// Closed without a final text.
+    Closed,
+    /// The final text equals what was streamed.
+    Match,
+    /// There was a final text only.
+    FinalOnly,
+    /// The final text went on where the streamed one stopped.
+    Extended,
+    /// The final text differed and replaced the streamed one.
+    Replaced,
+    /// The message's final text stands elsewhere.
+    Superseded,
+}
+
+impl Mark {
+    /// Whether an owner stated the whole text.
+    pub fn is_final(self) -> bool {
+        !matches!(self, Self::Open | Self::Closed)
+    }
+}
+
+/// Content of a part or a result.
+#[derive(Archive, Serialize, Deserialize, Clone, Debug, PartialEq)]
+pub enum Content {
+    /// Text.
+    Text(Chunked),
+    /// JSON, verbatim.
+    Json(Chunked),
+    /// Too large to keep here: it stays in the log and is fetched by reference.
+    Payload {
+        /// How it begins.
+        preview: String,
+        /// Its whole length.
+        bytes: u64,
+        /// Seq of the event that holds it.
+        seq: u64,
+        /// Whether it is JSON rather than text.
+        json: bool,
+    },
+}
+
+/// A text, reasoning or activity part.
+#[derive(Archive, Serialize, Deserialize, Clone, Debug, PartialEq)]
+pub struct Part {
+    /// Part id.
+    pub id: String,
+    /// Message id.
+    pub message: String,
+    /// What it holds.
+    pub kind: PartRole,
+    /// Role, verbatim.
+    pub role: String,
+    /// Author name.
+    pub name: Option<String>,
+    /// Subagent run.
+    pub agent: Option<String>,
+    /// Activity type.
+    pub subtype: Option<String>,
+    /// Content; `None` when none was stated. An activity's content is its document.
+    pub content: Option<Content>,
+    /// How the text stands.
+    pub mark: Mark,
+    /// Encrypted value.
+    pub sealed: Option<String>,
+    /// Error of the message, JSON.
+    pub error: Option<String>,
+    /// Metadata, a JSON object.
+    pub metadata: Option<String>,
+}
+
+/// A tool call.
+#[derive(Archive, Serialize, Deserialize, Clone, Debug, PartialEq)]
+pub struct Tool {
+    /// Tool call id.
+    pub id: String,
+    /// Tool name.
+    pub name: String,
+    /// Message that the call belongs to.
+    pub message: String,
+    /// Subagent run.
+    pub agent: Option<String>,
+    /// Argument text.
+    pub args: Chunked,
+    /// Streamed output.
+    pub output: Chunked,
+    /// running, succeeded, failed, or the source's own word.
+    pub status: String,
+    /// Whether the arguments are complete.
+    pub args_ended: bool,
+    /// Progress, JSON.
+    pub progress: Option<String>,
+    /// Error, JSON.
+    pub error: Option<String>,
+    /// Kind, summary, risk, JSON.
+    pub detail: Option<String>,
+    /// Encrypted value.
+    pub sealed: Option<String>,
+    /// Metadata of the call, a JSON object.
+    pub metadata: Option<String>,
+    /// Metadata of the message that the call made for itself, a JSON object.
+    pub message_metadata: Option<String>,
+    /// Results, in arrival order.
+    pub results: Vec<ToolResult>,
+}
+
+/// One result of a tool call.
+#[derive(Archive, Serialize, Deserialize, Clone, Debug, PartialEq)]
+pub struct ToolResult {
+    /// Seq at which it arrived: the order among results of one message.
+    pub seq: u64,
+    /// Id of the message that carried it.
+    pub message: Option<String>,
+    /// Content.
+    pub content: Option<Content>,
+    /// Reference to output kept elsewhere.
+    pub reference: Option<String>,
+    /// Error text.
+    pub error: Option<String>,
+    /// Subagent run.
+    pub agent: Option<String>,
+    /// Preview, duration and the like, JSON.
+    pub detail: Option<String>,
+    /// Encrypted value.
+    pub sealed: Option<String>,
+    /// Metadata, a JSON object.
+    pub metadata: Option<String>,
+}
+
+/// A result with a place of its own in the timeline.
+#[derive(Archive, Serialize, Deserialize, Clone, Debug, PartialEq)]
+pub struct LoneResult {
+    /// Tool call id that it names.
+    pub tool: String,
+    /// The result.
+    pub result: ToolResult,
+}
+
+/// Where an interaction stands. Source: `protocols.md`, section 3.6.
+#[derive(Archive, Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InteractionStatus {
+    /// Waits for an answer.
+    Pending,
+    /// Answered, cancelled or expired by its owner.
+    Resolved,
+    /// No longer asked, without a decision.
+    Withdrawn,
+}
+
+/// A question and what became of it.
+#[derive(Archive, Serialize, Deserialize, Clone, Debug, PartialEq)]
+pub struct Interaction {
+    /// Interaction id.
+    pub id: String,
+    /// approval, interrupt, elicitation.. verbatim.
+    pub kind: String,
+    /// Where it stands.
+    pub status: InteractionStatus,
+    /// The request, JSON; `None` for a decision that came without one.
+    pub request: Option<String>,
+    /// How often the request was replaced.
+    pub revision: u32,
+    /// The interrupt that asked for it, JSON.
+    pub interrupt: Option<String>,
+    /// Turn that asked.
+    pub turn: Option<String>,
+    /// Tool call that waits.
+    pub tool: Option<String>,
+    /// When it expires, verbatim.
+    pub expires_at: Option<String>,
+    /// The decision that stands.
+    pub decision: Option<Decision>,
+    /// Decisions that came after it.
+    pub conflicts: Vec<Decision>,
+}
+
+/// A decision on an interaction.
+#[derive(Archive, Serialize, Deserialize, Clone, Debug, PartialEq)]
+pub struct Decision {
+    /// Decision id.
+    pub id: Option<String>,
+    /// resolved, cancelled or expired.
+    pub resolution: String,
+    /// Everything it said, JSON.
+    pub payload: Option<String>,
+    /// Backend receipt, JSON.
+    pub receipt: Option<String>,
+}
+
+/// An artifact, by path or by id.
+#[derive(Archive, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
+pub struct Artifact {
+    /// Path, for artifacts of turns.
+    pub path: Option<String>,
+    /// Id, for artifacts of an artifact service.
+    pub id: Option<String>,
+    /// Kind or type; `unknown` when not stated.
+    pub kind: String,
+    /// creating, ready, updating, failed, stale, superseded, deleted, unknown, or the source's own word.
+    pub status: String,
+    /// Ids of the turns that reference it, in the order of reference.
+    pub turns: Vec<String>,
+    /// Versions in order.
+    pub versions: Vec<String>,
+    /// Current version.
+    pub version: Option<String>,
+    /// Export jobs: id and state.
+    pub exports: Vec<(String, String)>,
+    /// Incarnation, raised when a deleted one is created again.
+    pub incarnation: u32,
+    /// Everything else that was stated, a JSON object.
+    pub fields: Option<String>,
+}
+
+/// A JSON document: a base and the patches since, both as growing text.
+#[derive(Archive, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
+pub struct Document {
+    /// Name.
+    pub name: String,
+    /// The value when it was last written whole, JSON.
+    pub base: Chunked,
+    /// Patches since, one JSON array a line.
+    pub patches: Chunked,
+    /// A patch failed and no whole value came since.
+    pub stale: bool,
+}
+
+/// A named thing kept as merged JSON: evidence, surface, intent, steer, write, workspace.
+#[derive(Archive, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
+pub struct Thing {
+    /// Family: `evidence`, `surface`, `intent`, `steer`, `write`, `workspace`.
+    pub family: String,
+    /// Id within the family.
+    pub id: String,
+    /// Fields, a JSON object.
+    pub fields: String,
+}
+
+/// Something that did not fit.
+#[derive(Archive, Serialize, Deserialize, Clone, Debug, PartialEq)]
+pub struct Diagnostic {
+    /// Stable code.
+    pub code: String,
+    /// For people.
+    pub detail: Option<String>,
+    /// Position in the session of the event that caused it.
+    pub seq: u64,
+}

@@ -1,0 +1,201 @@
+//! From names to places: which entry a message, call, turn or document id means.
+//!
+//! **Invariant:** ids are found by a 128-bit digest and never order anything; what is not in memory is asked from the rows, so memory
+//! is bounded and an absence is known, not assumed.
+//! **Absent:** anything that a reader of the state needs.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::chunked::short;
+use super::entry::PartRole;
+use super::rows::{IdRow, RowKind, RowRef};
+
+/// A family of names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Space {
+    /// Turns, and runs that name a turn.
+    Turn = 1,
+    /// Text parts.
+    Text = 2,
+    /// Reasoning parts.
+    Reasoning = 3,
+    /// Activities.
+    Activity = 4,
+    /// Messages whose first entry is not a text part of the same id.
+    Message = 5,
+    /// Tool calls.
+    Tool = 6,
+    /// Interactions.
+    Interaction = 7,
+    /// Artifacts by path.
+    Path = 16,
+    /// Artifacts by id.
+    Artifact = 17,
+    /// Documents.
+    Document = 18,
+    /// Things, as `family` NUL `id`.
+    Thing = 19,
+}
+
+impl Space {
+    /// The space of a part kind.
+    pub fn of(kind: PartRole) -> Self {
+        match kind {
+            PartRole::Text => Self::Text,
+            PartRole::Reasoning => Self::Reasoning,
+            PartRole::Activity => Self::Activity,
+        }
+    }
+
+    fn on_shelf(self) -> bool {
+        self >= Self::Path
+    }
+}
+
+type Digest = [u8; 16];
+
+/// What is known of an id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// Its entry's ordinal.
+    At(i64),
+    /// No entry has it.
+    Absent,
+    /// This row knows.
+    Ask(RowRef),
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    ordinal: Option<i64>,
+    changed: u64,
+}
+
+/// Ids in memory beyond this are dropped once their rows are written.
+const IDS_IN_MEMORY_MAX: usize = 16_384;
+
+/// The names of a session that are in memory.
+#[derive(Clone, Debug)]
+pub struct Lookup {
+    ids: BTreeMap<(bool, Digest), Known>,
+    fresh: BTreeSet<(bool, Digest)>,
+    hot: [BTreeMap<String, i64>; 4],
+    /// Nothing was dropped since the session was empty: what is not here does not exist.
+    whole: bool,
+}
+
+impl Lookup {
+    /// Of a session that is empty.
+    pub fn empty() -> Self {
+        Self { ids: BTreeMap::new(), fresh: BTreeSet::new(), hot: Default::default(), whole: true }
+    }
+
+    /// Of a session whose names are in rows.
+    pub fn of_rows() -> Self {
+        Self { whole: false, ..Self::empty() }
+    }
+
+    fn hot_of(space: Space) -> Option<usize> {
+        match space {
+            Space::Text => Some(0),
+            Space::Reasoning => Some(1),
+            Space::Activity => Some(2),
+            Space::Tool => Some(3),
+            _ => None,
+        }
+    }
+
+    /// Finds an id. Cost: one search by string for what is streaming, else one digest.
+    pub fn find(&self, space: Space, id: &str, epoch: u32) -> Found {
+        if let Some(ordinal) = Self::hot_of(space).and_then(|hot| self.hot.get(hot)?.get(id)) {
+            return Found::At(*ordinal);
+        }
+        let key = (space.on_shelf(), digest(space, id));
+        match self.ids.get(&key) {
+            Some(Known { ordinal: Some(ordinal), .. }) => Found::At(*ordinal),
+            Some(Known { ordinal: None, .. }) => Found::Absent,
+            None if self.whole => Found::Absent,
+            None => Found::Ask(row_of(key.0, &key.1, epoch)),
+        }
+    }
+
+    /// Remembers where an id's entry is.
+    pub fn put(&mut self, space: Space, id: &str, ordinal: i64, seq: u64) {
+        let key = (space.on_shelf(), digest(space, id));
+        self.ids.insert(key, Known { ordinal: Some(ordinal), changed: seq });
+        self.fresh.insert(key);
+        self.heat(space, id, ordinal);
+    }
+
+    /// Makes an id that is streaming cheap to find.
+    pub fn heat(&mut self, space: Space, id: &str, ordinal: i64) {
+        if let Some(hot) = Self::hot_of(space).and_then(|hot| self.hot.get_mut(hot)) {
+            if hot.len() >= 64 {
+                hot.clear();
+            }
+            hot.insert(id.to_owned(), ordinal);
+        }
+    }
+
+    /// Forgets every name of the timeline: its epoch ended and the new one's names follow.
+    pub fn end_epoch(&mut self) {
+        self.ids.retain(|(shelf, _), _| *shelf);
+        self.fresh.retain(|(shelf, _)| *shelf);
+        self.cool();
+    }
+
+    /// Forgets which ids are streaming; they are found again by digest.
+    pub fn cool(&mut self) {
+        self.hot.iter_mut().for_each(BTreeMap::clear);
+    }
+
+    /// Takes in the row that [`Found::Ask`] named.
+    pub fn supply(&mut self, row: RowRef, ids: &IdRow, asked: (Space, &str)) {
+        let shelf = row.kind == RowKind::ShelfIds;
+        for (digest, ordinal) in &ids.ids {
+            self.ids.entry((shelf, *digest)).or_insert(Known { ordinal: Some(*ordinal), changed: 0 });
+        }
+        self.ids.entry((shelf, digest(asked.0, asked.1))).or_insert(Known { ordinal: None, changed: 0 });
+    }
+
+    /// Rows of the ids that were put since the last call. Cost: proportional to them.
+    pub fn take_changed(&mut self, epoch: u32) -> Vec<(RowRef, IdRow)> {
+        let mut rows = BTreeMap::<RowRef, IdRow>::new();
+        for (shelf, digest) in std::mem::take(&mut self.fresh) {
+            let row = row_of(shelf, &digest, epoch);
+            rows.entry(row).or_insert_with(|| IdRow { ids: self.neighbours(shelf, &digest) });
+        }
+        rows.into_iter().collect()
+    }
+
+    fn neighbours(&self, shelf: bool, digest: &Digest) -> Vec<(Digest, i64)> {
+        let (mut low, mut high) = (*digest, *digest);
+        low.iter_mut().skip(8).for_each(|byte| *byte = 0);
+        high.iter_mut().skip(8).for_each(|byte| *byte = u8::MAX);
+        self.ids.range((shelf, low)..=(shelf, high)).filter_map(|((_, digest), known)| Some((*digest, known.ordinal?))).collect()
+    }
+
+    /// Drops ids that the rows hold, when there are many. An id stays while a neighbour in its row is not written yet.
+    pub fn evict(&mut self, saved: u64) {
+        if self.ids.len() > IDS_IN_MEMORY_MAX {
+            let row = |digest: &Digest| digest.first_chunk::<8>().copied().unwrap_or_default();
+            let kept: BTreeSet<_> = self.ids.iter().filter(|(_, known)| known.changed > saved).map(|((shelf, digest), _)| (*shelf, row(digest))).collect();
+            self.ids.retain(|(shelf, digest), _| kept.contains(&(*shelf, row(digest))));
+            self.cool();
+            self.whole = false;
+        }
+    }
+}
+
+fn digest(space: Space, id: &str) -> Digest {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(&[space as u8]);
+    hasher.update(id.as_bytes());
+    short(&hasher.finalize())
+}
+
+fn row_of(shelf: bool, digest: &Digest, epoch: u32) -> RowRef {
+    let ordinal = i64::from_be_bytes(digest.first_chunk::<8>().copied().unwrap_or_default());
+    if shelf { RowRef { kind: RowKind::ShelfIds, epoch: 0, ordinal } } else { RowRef { kind: RowKind::Ids, epoch, ordinal } }
+}

@@ -1,0 +1,142 @@
+//! JSON documents: whole values and patches.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::super::chunked::{CHUNK_BYTES_MAX, Chunked};
+use super::super::entry::{Body, Document, Sequence};
+use super::super::lookup::Space;
+use super::super::patch;
+use super::super::rows::{Field, RowKind, piece_ordinal};
+use super::super::session::{Held, State};
+use super::Fold;
+use crate::fact::{DocumentPatched, DocumentSet};
+
+/// Documents of this prefix exist only after they were set: a patch does not make them.
+const ACTIVITY: &str = "activity:";
+
+impl Fold<'_> {
+    fn document_mut(&mut self, ordinal: i64) -> Option<&mut Document> {
+        match self.body_mut(Sequence::Shelf, ordinal)? {
+            Body::Document(document) => Some(document),
+            _ => None,
+        }
+    }
+
+    pub(super) fn document_set(&mut self, set: &DocumentSet<'_>) {
+        match set.value.value() {
+            Ok(value) => self.set_document(&set.document, value, set.replace),
+            Err(error) => self.diagnose("document_not_json", Some(format!("{}: {error}", set.document))),
+        }
+    }
+
+    pub(super) fn set_document(&mut self, name: &str, value: Value, replace: bool) {
+        let known = self.find(Space::Document, name);
+        if known.is_some() && !replace {
+            return;
+        }
+        let ordinal = known.unwrap_or_else(|| self.new_document(name));
+        self.write_base(ordinal, name, Arc::new(value));
+        if let Some(document) = self.document_mut(ordinal) {
+            document.stale = false;
+        }
+    }
+
+    fn new_document(&mut self, name: &str) -> i64 {
+        let ordinal = self.shelve(Body::Document(Document { name: name.to_owned(), ..Document::default() }));
+        self.name(Space::Document, name, ordinal);
+        ordinal
+    }
+
+    /// Writes the value whole and forgets the patches before it.
+    fn write_base(&mut self, ordinal: i64, name: &str, value: Arc<Value>) {
+        let mut sealed = Vec::new();
+        let base = Chunked::of(&value.to_string(), &mut sealed);
+        if let Some(document) = self.document_mut(ordinal) {
+            document.base = base;
+            document.patches = Chunked::default();
+        }
+        self.keep(RowKind::ShelfText, ordinal, Field::BASE, sealed);
+        self.state.documents.insert(ordinal, Held { name: Arc::from(name), value, changed: self.seq });
+    }
+
+    pub(super) fn document_patched(&mut self, patched: &DocumentPatched<'_>) {
+        let name = patched.document.as_ref();
+        let ordinal = match self.find(Space::Document, name) {
+            Some(ordinal) => ordinal,
+            None if name.starts_with(ACTIVITY) => return self.diagnose("patch_for_unknown_activity", Some(name.to_owned())),
+            None => {
+                let ordinal = self.new_document(name);
+                self.write_base(ordinal, name, Arc::new(Value::Object(serde_json::Map::new())));
+                ordinal
+            }
+        };
+        let Some(mut value) = self.state.take_document(ordinal) else {
+            return self.diagnose("document_unreadable", Some(name.to_owned()));
+        };
+        let outcome = patched.patch.value().map_err(|error| error.to_string()).and_then(|operations| {
+            patch::apply(Arc::make_mut(&mut value), &operations).map_err(|failed| match failed.op_index {
+                Some(index) => format!("operation {index}: {}", failed.reason),
+                None => failed.reason,
+            })?;
+            Ok(operations.to_string())
+        });
+        self.state.documents.insert(ordinal, Held { name: Arc::from(name), value, changed: self.seq });
+        match outcome {
+            Ok(operations) => self.patch_written(ordinal, name, &operations),
+            Err(reason) => {
+                if let Some(document) = self.document_mut(ordinal) {
+                    document.stale = true;
+                }
+                self.diagnose("state_patch_failed", Some(format!("{name}: {reason}")));
+            }
+        }
+    }
+
+    /// Keeps the patch beside the base until the patches reach half of it: bytes written stay proportional to bytes received.
+    fn patch_written(&mut self, ordinal: i64, name: &str, operations: &str) {
+        let mut sealed = Vec::new();
+        let Some(document) = self.document_mut(ordinal) else { return };
+        document.patches.push(operations, &mut sealed);
+        document.patches.push("\n", &mut sealed);
+        if document.patches.bytes() > (document.base.bytes() / 2).max(CHUNK_BYTES_MAX as u64) {
+            if let Some(value) = self.state.documents.get(&ordinal).map(|held| held.value.clone()) {
+                self.write_base(ordinal, name, value);
+            }
+        } else {
+            self.keep(RowKind::ShelfText, ordinal, Field::PATCHES, sealed);
+        }
+    }
+}
+
+impl State {
+    /// The value for changing: from memory, else from its base and patches.
+    fn take_document(&mut self, ordinal: i64) -> Option<Arc<Value>> {
+        if let Some(held) = self.documents.remove(&ordinal) {
+            return Some(held.value);
+        }
+        let Some(Body::Document(document)) = self.entry(Sequence::Shelf, ordinal).map(|entry| &entry.body) else { return None };
+        let base = self.joined(ordinal, Field::BASE, &document.base)?;
+        let patches = self.joined(ordinal, Field::PATCHES, &document.patches)?;
+        value_of(&base, &patches).map(Arc::new)
+    }
+
+    fn joined(&self, ordinal: i64, field: Field, text: &Chunked) -> Option<String> {
+        let mut joined = String::with_capacity(usize::try_from(text.bytes()).ok()?);
+        for index in 0..text.sealed {
+            joined.push_str(self.piece(RowKind::ShelfText, piece_ordinal(ordinal, field, index))?);
+        }
+        joined.push_str(&text.tail);
+        Some(joined)
+    }
+}
+
+/// A document's value from its base and its patches, one a line; `None` when they do not read.
+pub fn value_of(base: &str, patches: &str) -> Option<Value> {
+    let mut value = serde_json::from_str(base).ok()?;
+    for line in patches.lines() {
+        patch::apply(&mut value, &serde_json::from_str(line).ok()?).ok()?;
+    }
+    Some(value)
+}

@@ -1,0 +1,143 @@
+//! Questions and decisions. Source: the table of `protocols.md`, section 3.6.
+
+use super::super::entry::{Body, Decision, Interaction, InteractionStatus, Sequence};
+use super::super::lookup::Space;
+use super::{Fold, json, owned};
+use crate::fact::{InteractionRequested, InteractionResolved, Resolution};
+
+impl Fold<'_> {
+    fn interaction_mut(&mut self, id: &str) -> Option<(i64, &mut Interaction)> {
+        let ordinal = self.find(Space::Interaction, id)?;
+        match self.body_mut(Sequence::Timeline, ordinal)? {
+            Body::Interaction(interaction) => Some((ordinal, interaction)),
+            _ => None,
+        }
+    }
+
+    fn new_interaction(&mut self, asked: &InteractionRequested<'_>, status: InteractionStatus) -> i64 {
+        let turn = self.turn_of(asked.turn.as_deref());
+        let turn_id = turn.and_then(|ordinal| match self.body(Sequence::Timeline, ordinal)? {
+            Body::Turn(turn) => Some(turn.id.clone()),
+            _ => None,
+        });
+        let interaction = Interaction {
+            id: asked.interaction.to_string(),
+            kind: asked.kind.to_string(),
+            status,
+            request: asked.request.as_ref().map(json),
+            revision: 0,
+            interrupt: asked.interrupt.as_ref().map(json),
+            turn: turn_id,
+            tool: owned(&asked.tool),
+            expires_at: owned(&asked.expires_at),
+            decision: None,
+            conflicts: Vec::new(),
+        };
+        let ordinal = self.append(turn, Body::Interaction(interaction));
+        self.name(Space::Interaction, &asked.interaction, ordinal);
+        ordinal
+    }
+
+    pub(super) fn interaction_requested(&mut self, asked: &InteractionRequested<'_>) {
+        let Some((ordinal, interaction)) = self.interaction_mut(&asked.interaction) else {
+            let ordinal = self.new_interaction(asked, InteractionStatus::Pending);
+            self.state.header.pending.push(ordinal);
+            return;
+        };
+        if interaction.status == InteractionStatus::Resolved && interaction.request.is_some() {
+            return self.diagnose("request_after_resolution", Some(asked.interaction.to_string()));
+        }
+        let reopens = interaction.status == InteractionStatus::Withdrawn;
+        restate(interaction, asked);
+        if reopens {
+            interaction.status = InteractionStatus::Pending;
+            self.state.header.pending.push(ordinal);
+        }
+    }
+
+    /// An owner's list names it: pending unless it was resolved.
+    pub(super) fn interaction_asserted(&mut self, asked: &InteractionRequested<'_>) {
+        match self.interaction_mut(&asked.interaction) {
+            Some((_, interaction)) if interaction.status == InteractionStatus::Resolved => {
+                self.diagnose("request_after_resolution", Some(asked.interaction.to_string()));
+            }
+            _ => self.interaction_requested(asked),
+        }
+    }
+
+    pub(super) fn interaction_resolved(&mut self, resolved: &InteractionResolved<'_>) {
+        let decision = decision_of(resolved);
+        let Some((ordinal, interaction)) = self.interaction_mut(&resolved.interaction) else {
+            let stub = InteractionRequested { interaction: resolved.interaction.clone(), ..InteractionRequested::default() };
+            self.new_interaction(&stub, InteractionStatus::Resolved);
+            if let Some((_, interaction)) = self.interaction_mut(&resolved.interaction) {
+                interaction.decision = Some(decision);
+            }
+            return self.diagnose("resolution_for_unknown_request", Some(resolved.interaction.to_string()));
+        };
+        if interaction.status != InteractionStatus::Resolved {
+            interaction.status = InteractionStatus::Resolved;
+            interaction.decision = Some(decision);
+            self.state.header.pending.retain(|pending| *pending != ordinal);
+            return;
+        }
+        let code = repeat(interaction, decision);
+        if let Some(code) = code {
+            self.diagnose(code, Some(resolved.interaction.to_string()));
+        }
+    }
+}
+
+/// A request that is stated again: the richer or newer statement stands.
+fn restate(interaction: &mut Interaction, asked: &InteractionRequested<'_>) {
+    if let Some(request) = asked.request.as_ref().map(json) {
+        if interaction.request.as_ref().is_some_and(|known| *known != request) {
+            interaction.revision += 1;
+        }
+        interaction.request = Some(request);
+    }
+    if !asked.kind.is_empty() && (asked.request.is_some() || interaction.kind.is_empty()) {
+        interaction.kind = asked.kind.to_string();
+    }
+    interaction.interrupt = asked.interrupt.as_ref().map(json).or(interaction.interrupt.take());
+    interaction.tool = owned(&asked.tool).or(interaction.tool.take());
+    interaction.expires_at = owned(&asked.expires_at).or(interaction.expires_at.take());
+}
+
+fn decision_of(resolved: &InteractionResolved<'_>) -> Decision {
+    Decision {
+        id: owned(&resolved.decision),
+        resolution: match resolved.resolution {
+            Resolution::Resolved => "resolved",
+            Resolution::Cancelled => "cancelled",
+            Resolution::Expired => "expired",
+        }
+        .to_owned(),
+        payload: resolved.payload.as_ref().map(json),
+        receipt: resolved.receipt.as_ref().map(json),
+    }
+}
+
+/// A decision on what is decided: a repeat, a late receipt, or a conflict; the first stands.
+fn repeat(interaction: &mut Interaction, new: Decision) -> Option<&'static str> {
+    let Some(first) = &mut interaction.decision else {
+        interaction.decision = Some(new);
+        return None;
+    };
+    let same = first.id == new.id && first.resolution == new.resolution && same_json(first.payload.as_deref(), new.payload.as_deref());
+    if !same {
+        interaction.conflicts.push(new);
+        return Some("decision_conflict");
+    }
+    match (&first.receipt, new.receipt) {
+        (None, receipt) => first.receipt = receipt,
+        (Some(known), Some(other)) if !same_json(Some(known), Some(&other)) => return Some("receipt_conflict"),
+        _ => {}
+    }
+    None
+}
+
+fn same_json(one: Option<&str>, two: Option<&str>) -> bool {
+    let value = |text: Option<&str>| text.map(|text| serde_json::from_str::<serde_json::Value>(text).ok());
+    one == two || value(one) == value(two)
+}

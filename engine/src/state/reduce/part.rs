@@ -1,0 +1,171 @@
+//! Text, reasoning and activity parts.
+
+use super::super::chunked::{Chunked, Relation};
+use super::super::entry::{Body, Content, Mark, Part, PartRole, Sequence};
+use super::super::lookup::Space;
+use super::super::patch;
+use super::super::rows::{Field, RowKind};
+use super::{Fold, owned};
+use crate::fact::{self, PartChange, PartDelta, PartFinal, PartOpened, PartTarget};
+
+impl Fold<'_> {
+    /// The first entry of a message, whatever opened it.
+    pub(super) fn message(&self, id: &str) -> Option<i64> {
+        self.find(Space::Text, id).or_else(|| self.find(Space::Message, id))
+    }
+
+    /// Names a message by its first entry, unless it has one.
+    pub(super) fn name_message(&mut self, id: &str, ordinal: i64) {
+        if self.message(id).is_none() {
+            self.name(Space::Message, id, ordinal);
+        }
+    }
+
+    pub(super) fn part_mut(&mut self, ordinal: i64) -> Option<&mut Part> {
+        match self.body_mut(Sequence::Timeline, ordinal)? {
+            Body::Part(part) => Some(part),
+            _ => None,
+        }
+    }
+
+    pub(super) fn part_opened(&mut self, opened: &PartOpened<'_>) {
+        let kind = PartRole::from(opened.kind);
+        if let Some(ordinal) = self.find(Space::of(kind), &opened.part) {
+            return self.part_reopened(ordinal, opened);
+        }
+        if kind == PartRole::Text && self.find(Space::Activity, &opened.message).is_some() {
+            return self.diagnose("message_is_an_activity", Some(opened.message.to_string()));
+        }
+        let turn = self.turn_of(opened.turn.as_deref());
+        let mut sealed = Vec::new();
+        let content = match &opened.content {
+            Some(fact::Content::Text(text)) => Some(Content::Text(Chunked::of(text, &mut sealed))),
+            Some(content) => Some(self.content(content, &mut sealed)),
+            None if kind == PartRole::Activity => None,
+            None => Some(Content::Text(Chunked::default())),
+        };
+        let mut part = Part {
+            id: opened.part.to_string(),
+            message: opened.message.to_string(),
+            kind,
+            role: opened.role.to_string(),
+            name: owned(&opened.name),
+            agent: owned(&opened.agent),
+            subtype: owned(&opened.subtype),
+            content,
+            mark: Mark::Open,
+            sealed: None,
+            error: None,
+            metadata: None,
+        };
+        if let Some(metadata) = &opened.metadata {
+            patch::merge(&mut part.metadata, metadata.as_str());
+        }
+        let ordinal = self.append(turn, Body::Part(part));
+        self.keep(RowKind::Text, ordinal, Field::TEXT, sealed);
+        if kind != PartRole::Text || opened.part != opened.message {
+            self.name_message(&opened.message, ordinal);
+        }
+        self.name(Space::of(kind), &opened.part, ordinal);
+    }
+
+    /// A part that is known: a replay, or text that goes on.
+    fn part_reopened(&mut self, ordinal: i64, opened: &PartOpened<'_>) {
+        let Some(part) = self.part_mut(ordinal) else { return };
+        if part.mark == Mark::Closed {
+            part.mark = Mark::Open;
+        }
+        if let Some(metadata) = &opened.metadata {
+            patch::merge(&mut part.metadata, metadata.as_str());
+        }
+    }
+
+    pub(super) fn part_delta(&mut self, delta: &PartDelta<'_>) {
+        let Some(ordinal) = self.find(Space::of(delta.kind.into()), &delta.part) else {
+            return self.diagnose("delta_for_unknown_part", Some(delta.part.to_string()));
+        };
+        let Some(part) = self.part_mut(ordinal) else { return };
+        if part.mark.is_final() {
+            return self.diagnose("delta_after_final", Some(delta.part.to_string()));
+        }
+        if let Some(metadata) = &delta.metadata {
+            patch::merge(&mut part.metadata, metadata.as_str());
+        }
+        let mut sealed = Vec::new();
+        text_of(&mut part.content).push(&delta.text, &mut sealed);
+        if !sealed.is_empty() {
+            self.keep(RowKind::Text, ordinal, Field::TEXT, sealed);
+        }
+    }
+
+    pub(super) fn part_final(&mut self, last: &PartFinal<'_>) {
+        let ordinal = match &last.target {
+            PartTarget::Part(kind, part) => self.find(Space::of((*kind).into()), part),
+            PartTarget::Message(message) => {
+                let others = [Space::Text, Space::Reasoning, Space::Activity, Space::Message];
+                others.iter().find_map(|space| self.find(*space, message))
+            }
+        };
+        let name = match &last.target {
+            PartTarget::Part(_, id) | PartTarget::Message(id) => id,
+        };
+        let Some(ordinal) = ordinal else {
+            return self.diagnose("final_for_unknown_part", Some(name.to_string()));
+        };
+        match self.body_mut(Sequence::Timeline, ordinal) {
+            Some(Body::Part(part)) => {
+                if let Some(metadata) = &last.metadata {
+                    patch::merge(&mut part.metadata, metadata.as_str());
+                }
+                match &last.change {
+                    PartChange::Closed if part.mark == Mark::Open => part.mark = Mark::Closed,
+                    PartChange::Closed => {}
+                    PartChange::Sealed(value) => part.sealed = Some(value.to_string()),
+                    PartChange::Text(text) => self.final_text(ordinal, text),
+                }
+            }
+            Some(Body::Tool(tool)) => {
+                if let (PartChange::Sealed(value), Some(result)) = (&last.change, tool.results.iter_mut().find(|result| result.message.as_deref() == Some(name))) {
+                    result.sealed = Some(value.to_string());
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The owner's full text against what was streamed.
+    fn final_text(&mut self, ordinal: i64, text: &str) {
+        let Some(part) = self.part_mut(ordinal) else { return };
+        let mut sealed = Vec::new();
+        let streamed = text_of(&mut part.content);
+        let was_empty = streamed.bytes() == 0;
+        part.mark = match streamed.compare(text) {
+            Relation::Equal if was_empty => Mark::FinalOnly,
+            Relation::Equal => Mark::Match,
+            Relation::Extended { from } => {
+                streamed.push(text.get(from..).unwrap_or_default(), &mut sealed);
+                if was_empty { Mark::FinalOnly } else { Mark::Extended }
+            }
+            Relation::Different => {
+                *streamed = Chunked::of(text, &mut sealed);
+                Mark::Replaced
+            }
+        };
+        let (replaced, id) = (part.mark == Mark::Replaced, part.id.clone());
+        self.keep(RowKind::Text, ordinal, Field::TEXT, sealed);
+        if replaced {
+            self.diagnose("final_text_mismatch", Some(id));
+        }
+    }
+}
+
+/// The growing text of a content; what is no text gives way to it.
+pub(super) fn text_of(content: &mut Option<Content>) -> &mut Chunked {
+    if !matches!(content, Some(Content::Text(_))) {
+        *content = Some(Content::Text(Chunked::default()));
+    }
+    match content {
+        Some(Content::Text(text) | Content::Json(text)) => text,
+        _ => unreachable!("the content was just made a text"),
+    }
+}

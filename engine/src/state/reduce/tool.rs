@@ -1,0 +1,153 @@
+//! Tool calls and their results.
+
+use super::super::chunked::Chunked;
+use super::super::entry::{Body, LoneResult, PartRole, Sequence, Tool, ToolResult};
+use super::super::lookup::Space;
+use super::super::patch;
+use super::super::rows::{Field, RowKind};
+use super::{Fold, json, owned};
+use crate::fact::{Json, Text, ToolChanged, ToolOp};
+
+impl Fold<'_> {
+    pub(super) fn tool_changed(&mut self, changed: &ToolChanged<'_>) {
+        match &changed.op {
+            ToolOp::Started { name, message, turn, agent, detail } => self.tool_started(changed, name, message.as_deref(), turn.as_deref(), agent, detail.as_ref()),
+            ToolOp::Result { .. } => self.tool_result(changed),
+            op => match self.find(Space::Tool, &changed.tool) {
+                Some(ordinal) => self.tool_step(ordinal, op, changed.metadata.as_ref()),
+                None => self.diagnose("tool_event_for_unknown_call", Some(changed.tool.to_string())),
+            },
+        }
+    }
+
+    fn tool_mut(&mut self, ordinal: i64) -> Option<&mut Tool> {
+        match self.body_mut(Sequence::Timeline, ordinal)? {
+            Body::Tool(tool) => Some(tool),
+            _ => None,
+        }
+    }
+
+    fn tool_started(&mut self, changed: &ToolChanged<'_>, name: &str, message: Option<&str>, turn: Option<&str>, agent: &Option<Text<'_>>, detail: Option<&Json<'_>>) {
+        if let Some(ordinal) = self.find(Space::Tool, &changed.tool) {
+            if let Some(tool) = self.tool_mut(ordinal) {
+                name.clone_into(&mut tool.name);
+                if let Some(metadata) = &changed.metadata {
+                    patch::merge(&mut tool.metadata, metadata.as_str());
+                }
+            }
+            return;
+        }
+        let turn = self.turn_of(turn);
+        let message = self.owning_message(message, &changed.tool);
+        let mut tool = new_tool(&changed.tool, name, &message);
+        tool.agent = owned(agent);
+        tool.detail = detail.map(json);
+        if let Some(metadata) = &changed.metadata {
+            patch::merge(&mut tool.metadata, metadata.as_str());
+        }
+        let ordinal = self.append(turn, Body::Tool(tool));
+        self.name(Space::Tool, &changed.tool, ordinal);
+        self.name_message(&message, ordinal);
+    }
+
+    /// The message a call belongs to: the stated one if it is an assistant's or new, else one of the call's own.
+    fn owning_message(&self, stated: Option<&str>, tool: &str) -> String {
+        let Some(stated) = stated else { return tool.to_owned() };
+        let fits = match self.message(stated).and_then(|ordinal| self.body(Sequence::Timeline, ordinal)) {
+            None => true,
+            Some(Body::Part(part)) => part.kind == PartRole::Text && part.role == "assistant",
+            Some(Body::Tool(owner)) => owner.message == stated,
+            Some(_) => false,
+        };
+        if fits { stated.to_owned() } else { tool.to_owned() }
+    }
+
+    fn tool_step(&mut self, ordinal: i64, op: &ToolOp<'_>, metadata: Option<&Json<'_>>) {
+        let Some(tool) = self.tool_mut(ordinal) else { return };
+        if let Some(metadata) = metadata {
+            patch::merge(&mut tool.metadata, metadata.as_str());
+        }
+        let mut sealed = Vec::new();
+        let mut field = Field::ARGS;
+        match op {
+            ToolOp::ArgsDelta { text } => tool.args.push(text, &mut sealed),
+            ToolOp::ArgsSet { text } => tool.args = Chunked::of(text, &mut sealed),
+            ToolOp::OutputDelta { text } => {
+                field = Field::OUTPUT;
+                tool.output.push(text, &mut sealed);
+            }
+            ToolOp::ArgsEnd => tool.args_ended = true,
+            ToolOp::Progress { value } => tool.progress = Some(json(value)),
+            ToolOp::Failed { error } => {
+                "failed".clone_into(&mut tool.status);
+                tool.error = error.as_ref().map(json);
+            }
+            ToolOp::Sealed { value } => tool.sealed = Some(value.to_string()),
+            ToolOp::Started { .. } | ToolOp::Result { .. } => {}
+        }
+        if !sealed.is_empty() {
+            self.keep(RowKind::Text, ordinal, field, sealed);
+        }
+    }
+
+    fn tool_result(&mut self, changed: &ToolChanged<'_>) {
+        let ToolOp::Result { message, content, status, reference, error, agent, detail } = &changed.op else { return };
+        let mut sealed = Vec::new();
+        let mut result = ToolResult {
+            seq: self.seq,
+            message: owned(message),
+            content: content.as_ref().map(|content| self.content(content, &mut sealed)),
+            reference: owned(reference),
+            error: owned(error),
+            agent: owned(agent),
+            detail: detail.as_ref().map(json),
+            sealed: None,
+            metadata: None,
+        };
+        if let Some(metadata) = &changed.metadata {
+            patch::merge(&mut result.metadata, metadata.as_str());
+        }
+        let known = self.find(Space::Tool, &changed.tool);
+        let (ordinal, field) = match known.and_then(|ordinal| Some((ordinal, self.tool_mut(ordinal)?))) {
+            Some((ordinal, tool)) if tool.results.len() < Field::RESULTS_MAX => {
+                let failed = error.is_some() || matches!(status.as_deref(), Some("failed" | "error"));
+                (if failed { "failed" } else { "succeeded" }).clone_into(&mut tool.status);
+                let field = Field::result(tool.results.len());
+                tool.results.push(result);
+                (ordinal, field)
+            }
+            _ => {
+                if known.is_none() {
+                    self.diagnose("result_for_unknown_call", Some(changed.tool.to_string()));
+                }
+                let turn = self.state.header.current;
+                (self.append(turn, Body::Result(LoneResult { tool: changed.tool.to_string(), result })), Field::result(0))
+            }
+        };
+        self.keep(RowKind::Text, ordinal, field, sealed);
+        if let Some(message) = message {
+            self.name_message(message, ordinal);
+        }
+    }
+}
+
+/// A call that has just begun.
+pub(super) fn new_tool(id: &str, name: &str, message: &str) -> Tool {
+    Tool {
+        id: id.to_owned(),
+        name: name.to_owned(),
+        message: message.to_owned(),
+        agent: None,
+        args: Chunked::default(),
+        output: Chunked::default(),
+        status: "running".to_owned(),
+        args_ended: false,
+        progress: None,
+        error: None,
+        detail: None,
+        sealed: None,
+        metadata: None,
+        message_metadata: None,
+        results: Vec::new(),
+    }
+}

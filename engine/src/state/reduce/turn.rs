@@ -1,0 +1,131 @@
+//! Turns: begin, stage, end, and the owner's statement about the open one.
+
+use super::super::entry::{Body, InteractionStatus, Sequence, Turn};
+use super::super::lookup::Space;
+use super::{Fold, json, owned};
+use crate::fact::{CurrentTurnAsserted, InteractionRequested, TurnEnded, TurnStarted, TurnStatus};
+
+impl Fold<'_> {
+    /// The turn that a fact names; an unknown one becomes a stub of status unknown. No name means the current turn.
+    pub(super) fn turn_of(&mut self, id: Option<&str>) -> Option<i64> {
+        match id {
+            None => self.state.header.current,
+            Some(id) => Some(self.find(Space::Turn, id).unwrap_or_else(|| self.new_turn(id, "unknown"))),
+        }
+    }
+
+    pub(super) fn new_turn(&mut self, id: &str, status: &str) -> i64 {
+        let ordinal = self.append(None, Body::Turn(Turn { id: id.to_owned(), status: status.to_owned(), ..Turn::default() }));
+        self.name(Space::Turn, id, ordinal);
+        ordinal
+    }
+
+    pub(super) fn turn_mut(&mut self, ordinal: i64) -> Option<&mut Turn> {
+        match self.body_mut(Sequence::Timeline, ordinal)? {
+            Body::Turn(turn) => Some(turn),
+            _ => None,
+        }
+    }
+
+    pub(super) fn turn_started(&mut self, started: &TurnStarted<'_>) {
+        let known = self.find(Space::Turn, &started.turn);
+        let ordinal = known.unwrap_or_else(|| self.new_turn(&started.turn, "running"));
+        if let Some(turn) = self.turn_mut(ordinal) {
+            turn.reopened += u32::from(turn.ended);
+            turn.ended = false;
+            "running".clone_into(&mut turn.status);
+            turn.run = owned(&started.run).or(turn.run.take());
+            turn.thread = owned(&started.thread).or(turn.thread.take());
+            turn.parent = owned(&started.parent).or(turn.parent.take());
+            turn.resumes = owned(&started.resumes).or(turn.resumes.take());
+        }
+        if let Some(run) = started.run.as_deref().filter(|run| *run != started.turn) {
+            self.name(Space::Turn, run, ordinal);
+        }
+        self.state.header.current = Some(ordinal);
+        self.state.header.running = true;
+    }
+
+    pub(super) fn turn_status(&mut self, status: &TurnStatus<'_>) {
+        let Some(ordinal) = self.turn_of(status.turn.as_deref()) else {
+            return self.diagnose("status_without_turn", None);
+        };
+        let Some(turn) = self.turn_mut(ordinal) else { return };
+        if turn.ended {
+            let detail = format!("{} after the end of turn {}", status.stage, turn.id);
+            return self.diagnose("status_after_end", Some(detail));
+        }
+        let finished = status.phase.as_deref() == Some("finished");
+        turn.stage = if finished { turn.stage.take().filter(|stage| *stage != status.stage) } else { Some(status.stage.to_string()) };
+    }
+
+    pub(super) fn turn_ended(&mut self, ended: &TurnEnded<'_>) {
+        let Some(ordinal) = self.turn_of(ended.turn.as_deref()) else {
+            return self.diagnose("turn_end_without_turn", None);
+        };
+        let Some(turn) = self.turn_mut(ordinal) else { return };
+        turn.status = ended.status.to_string();
+        turn.ended = true;
+        turn.stage = None;
+        turn.error = ended.error.as_ref().map(json);
+        turn.retryable = ended.retryable;
+        turn.result = ended.result.as_ref().map(json);
+        turn.usage = ended.usage.as_ref().map(json);
+        turn.pending_tools = ended.pending_tools.iter().map(ToString::to_string).collect();
+        if self.state.header.current == Some(ordinal) {
+            self.state.header.running = false;
+        }
+        if ended.status != "interrupt" {
+            self.withdraw(|entry_turn, _| entry_turn == Some(ordinal));
+        }
+    }
+
+    /// Withdraws the pending interactions that `which` picks by turn and id; a withdrawal is never a decision.
+    fn withdraw(&mut self, which: impl Fn(Option<i64>, &str) -> bool) {
+        for ordinal in self.state.header.pending.clone() {
+            let Some(entry) = self.state.entry(Sequence::Timeline, ordinal) else { continue };
+            let Body::Interaction(interaction) = &entry.body else { continue };
+            if which(entry.turn, &interaction.id) {
+                self.state.header.pending.retain(|pending| *pending != ordinal);
+                if let Some(Body::Interaction(interaction)) = self.body_mut(Sequence::Timeline, ordinal) {
+                    interaction.status = InteractionStatus::Withdrawn;
+                }
+            }
+        }
+    }
+
+    pub(super) fn current_turn_asserted(&mut self, asserted: &CurrentTurnAsserted<'_>) {
+        let Some(current) = &asserted.current else {
+            self.withdraw(|_, _| true);
+            self.end_unobserved(None);
+            return;
+        };
+        let ordinal = self.find(Space::Turn, &current.turn).unwrap_or_else(|| self.new_turn(&current.turn, "unknown"));
+        self.end_unobserved(Some(ordinal));
+        let running = current.status == "running";
+        if let Some(turn) = self.turn_mut(ordinal) {
+            turn.reopened += u32::from(running && turn.ended);
+            turn.status = current.status.to_string();
+            turn.ended = !running;
+        }
+        self.state.header.current = Some(ordinal);
+        self.state.header.running = running;
+        self.withdraw(|_, id| !current.pending.iter().any(|(asked, _)| asked == id));
+        for (id, request) in &current.pending {
+            let request = Some(request.clone());
+            let turn = Some(current.turn.clone());
+            self.interaction_asserted(&InteractionRequested { interaction: id.clone(), request, turn, ..InteractionRequested::default() });
+        }
+    }
+
+    /// A turn that was running and of which its owner no longer speaks has ended, nobody saw how.
+    fn end_unobserved(&mut self, but: Option<i64>) {
+        let Some(ordinal) = self.state.header.current.filter(|current| self.state.header.running && Some(*current) != but) else { return };
+        if let Some(turn) = self.turn_mut(ordinal) {
+            "unknown".clone_into(&mut turn.status);
+            turn.stage = None;
+        }
+        self.state.header.running = false;
+        self.diagnose("turn_ended_unobserved", None);
+    }
+}

@@ -1,0 +1,120 @@
+//! Which row holds what, and how rows become values and back.
+//!
+//! **Invariant:** a row is addressed by kind, epoch and ordinal alone; its bytes are one rkyv archive, equal for equal values.
+
+use rkyv::util::AlignedVec;
+use rkyv::{Archive, Deserialize, Serialize};
+
+use super::entry::{Page, Sequence};
+use super::header::Header;
+
+/// Kinds of row; the numbers are frozen with the layout fingerprint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum RowKind {
+    /// The [`Header`].
+    Header = 1,
+    /// A page of the timeline.
+    Timeline = 2,
+    /// A page of the shelf.
+    Shelf = 3,
+    /// A page of diagnostics.
+    Diagnostics = 4,
+    /// Ids of the timeline that share 64 bits of their digest.
+    Ids = 5,
+    /// A sealed piece of text of a timeline entry.
+    Text = 6,
+    /// A sealed piece of text of a shelf entry.
+    ShelfText = 7,
+    /// Ids of the shelf.
+    ShelfIds = 8,
+}
+
+impl RowKind {
+    /// The row kind of a sequence's pages.
+    pub fn of(sequence: Sequence) -> Self {
+        match sequence {
+            Sequence::Timeline => Self::Timeline,
+            Sequence::Shelf => Self::Shelf,
+            Sequence::Diagnostics => Self::Diagnostics,
+        }
+    }
+}
+
+/// The place of a row within its session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RowRef {
+    /// Kind.
+    pub kind: RowKind,
+    /// Epoch of the timeline, or 0 for what no epoch replaces.
+    pub epoch: u32,
+    /// Page, digest or piece number.
+    pub ordinal: i64,
+}
+
+/// Ids that share a row: digest and ordinal, in the order of the digests.
+#[derive(Archive, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
+pub struct IdRow {
+    /// Digest and ordinal.
+    pub ids: Vec<([u8; 16], i64)>,
+}
+
+/// A row does not hold what its place promises. Treated as a cache miss: the session is folded again from the log.
+#[derive(Debug, thiserror::Error)]
+#[error("{kind:?} row {ordinal} does not read: {what}")]
+pub struct BadRow {
+    pub(crate) kind: RowKind,
+    pub(crate) ordinal: i64,
+    pub(crate) what: String,
+}
+
+impl BadRow {
+    pub(crate) fn new(row: RowRef, what: impl std::fmt::Display) -> Self {
+        Self { kind: row.kind, ordinal: row.ordinal, what: what.to_string() }
+    }
+}
+
+/// Where a piece of text belongs within its entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Field(pub u8);
+
+impl Field {
+    /// Text of a part.
+    pub const TEXT: Self = Self(0);
+    /// Arguments of a call.
+    pub const ARGS: Self = Self(1);
+    /// Streamed output of a call.
+    pub const OUTPUT: Self = Self(2);
+    /// Base of a document.
+    pub const BASE: Self = Self(3);
+    /// Patches of a document.
+    pub const PATCHES: Self = Self(4);
+    /// Results that a call keeps inline; later ones stand alone.
+    pub const RESULTS_MAX: usize = 200;
+
+    /// Content of result `index` of a call.
+    pub fn result(index: usize) -> Self {
+        Self(u8::try_from(index.min(Self::RESULTS_MAX)).unwrap_or(0) + 8)
+    }
+}
+
+/// Ordinal of a piece: 36 bits of entry, 8 of field, 20 of index.
+pub fn piece_ordinal(entry: i64, field: Field, index: u32) -> i64 {
+    (entry << 28) | (i64::from(field.0) << 20) | i64::from(index & 0xF_FFFF)
+}
+
+macro_rules! archives {
+    ($($write:ident $read:ident $type:ty),*) => { $(
+        pub(crate) fn $write(value: &$type) -> AlignedVec {
+            // Serializing plain values into a growing buffer has no way to fail.
+            rkyv::to_bytes::<rkyv::rancor::Error>(value).unwrap_or_default()
+        }
+        pub(crate) fn $read(row: RowRef, bytes: &[u8]) -> Result<$type, BadRow> {
+            let mut aligned = AlignedVec::<16>::with_capacity(bytes.len());
+            aligned.extend_from_slice(bytes);
+            rkyv::from_bytes::<$type, rkyv::rancor::Error>(&aligned).map_err(|e| BadRow::new(row, e))
+        }
+    )* };
+}
+
+archives! { write_page read_page Page, write_header read_header Header, write_ids read_ids IdRow }

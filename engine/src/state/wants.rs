@@ -1,0 +1,224 @@
+//! What an event needs in memory before it can be folded.
+//!
+//! **Invariant:** when [`Session::missing`] says `None`, `reduce` reads nothing that is not in memory. The two walk the same ids.
+
+use super::entry::{Body, Content, PAGE_ENTRIES, PartRole, Sequence};
+use super::lookup::{Found, Space};
+use super::rows::{Field, RowKind, RowRef, piece_ordinal};
+use super::session::{Need, Session, State};
+use crate::fact::{Fact, HistoryMode, PartKind, PartTarget, ToolOp};
+
+impl From<PartKind> for PartRole {
+    fn from(kind: PartKind) -> Self {
+        match kind {
+            PartKind::Text => Self::Text,
+            PartKind::Reasoning => Self::Reasoning,
+            PartKind::Activity => Self::Activity,
+        }
+    }
+}
+
+type Wanted = Result<(), Need>;
+
+impl Session {
+    /// The next row that `fact` needs and that is not in memory. The caller reads it, gives it to [`Session::supply`] and asks again.
+    /// Cost when nothing is missing: the look-ups that folding makes too.
+    pub fn missing(&mut self, fact: &Fact<'_>) -> Option<Need> {
+        self.wants(fact).err()
+    }
+
+    fn wants(&mut self, fact: &Fact<'_>) -> Wanted {
+        if !self.state.tails {
+            self.tails()?;
+        }
+        match fact {
+            Fact::PartDelta(delta) => self.page_of(Space::of(delta.kind.into()), &delta.part).map(|_| ()),
+            Fact::PartOpened(opened) => {
+                self.turn(opened.turn.as_deref())?;
+                self.message(&opened.message)?;
+                self.page_of(Space::Activity, &opened.message)?;
+                self.page_of(Space::of(opened.kind.into()), &opened.part).map(|_| ())
+            }
+            Fact::PartFinal(last) => match &last.target {
+                PartTarget::Part(kind, part) => self.page_of(Space::of((*kind).into()), part).map(|_| ()),
+                PartTarget::Message(message) => {
+                    self.page_of(Space::Reasoning, message)?;
+                    self.page_of(Space::Activity, message)?;
+                    self.message(message)
+                }
+            },
+            Fact::ToolChanged(changed) => self.tool(&changed.tool, &changed.op),
+            Fact::TurnStarted(started) => {
+                self.turn(started.run.as_deref())?;
+                self.turn(Some(&started.turn))
+            }
+            Fact::TurnStatus(status) => self.turn_or_current(status.turn.as_deref()),
+            Fact::TurnEnded(ended) => {
+                self.turn_or_current(ended.turn.as_deref())?;
+                self.pending()
+            }
+            Fact::CurrentTurnAsserted(asserted) => {
+                self.turn_or_current(asserted.current.as_ref().map(|current| current.turn.as_ref()))?;
+                self.turn_or_current(None)?;
+                self.pending()?;
+                let asked = asserted.current.iter().flat_map(|current| &current.pending);
+                asked.into_iter().try_for_each(|(id, _)| self.page_of(Space::Interaction, id).map(|_| ()))
+            }
+            Fact::InteractionRequested(asked) => {
+                self.turn(asked.turn.as_deref())?;
+                self.turn_or_current(None)?;
+                self.page_of(Space::Interaction, &asked.interaction).map(|_| ())
+            }
+            Fact::InteractionResolved(resolved) => self.page_of(Space::Interaction, &resolved.interaction).map(|_| ()),
+            Fact::TurnArtifactsSet(set) => self.artifacts(&set.turn, set.references.iter().map(|reference| reference.path.as_ref())),
+            Fact::DocumentSet(set) => self.page_of(Space::Document, &set.document).map(|_| ()),
+            Fact::DocumentPatched(patched) => self.document(&patched.document),
+            Fact::HistoryImported(history) => {
+                self.turn_or_current(None)?;
+                if matches!(history.mode, HistoryMode::Merge | HistoryMode::Replace) {
+                    self.whole_timeline()?;
+                } else if history.mode == HistoryMode::Page && self.state.header.next > self.state.header.first {
+                    self.page(Sequence::Timeline, self.state.header.first)?;
+                }
+                for turn in &history.turns {
+                    self.artifacts(&turn.turn, turn.artifacts.iter().flatten().map(|reference| reference.path.as_ref()))?;
+                }
+                history.messages.iter().try_for_each(|message| {
+                    self.turn(message.turn.as_deref())?;
+                    self.message(&message.id)?;
+                    self.page_of(Space::Reasoning, &message.id)?;
+                    self.page_of(Space::Activity, &message.id)?;
+                    self.page_of(Space::Document, &format!("activity:{}", message.id))?;
+                    message.tool_call.iter().map(AsRef::as_ref).chain(message.tools.iter().map(|tool| tool.id.as_ref())).try_for_each(|tool| self.page_of(Space::Tool, tool).map(|_| ()))
+                })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn tool(&mut self, id: &str, op: &ToolOp<'_>) -> Wanted {
+        match op {
+            ToolOp::Started { message, turn, .. } => {
+                self.turn(turn.as_deref())?;
+                self.message(message.as_deref().unwrap_or(id))?;
+                self.message(id)?;
+            }
+            ToolOp::Result { message: Some(message), .. } => self.message(message)?,
+            _ => {}
+        }
+        self.page_of(Space::Tool, id).map(|_| ())
+    }
+
+    /// The last page of every sequence: any fact may append to one.
+    fn tails(&mut self) -> Wanted {
+        for sequence in [Sequence::Timeline, Sequence::Shelf, Sequence::Diagnostics] {
+            let (_, next) = self.state.extent(sequence);
+            if next.rem_euclid(PAGE_ENTRIES) != 0 {
+                self.page(sequence, next - 1)?;
+            }
+        }
+        std::sync::Arc::make_mut(&mut self.state).tails = true;
+        Ok(())
+    }
+
+    fn page(&self, sequence: Sequence, ordinal: i64) -> Wanted {
+        if self.state.has_page(sequence, ordinal) {
+            return Ok(());
+        }
+        Err(Need { row: self.state.page_row(sequence, ordinal.div_euclid(PAGE_ENTRIES)), id: None })
+    }
+
+    fn page_of(&self, space: Space, id: &str) -> Result<Option<i64>, Need> {
+        match self.lookup.find(space, id, self.state.header.epoch) {
+            Found::Ask(row) => Err(Need { row, id: Some((space, id.to_owned())) }),
+            Found::Absent => Ok(None),
+            Found::At(ordinal) => {
+                let sequence = if space >= Space::Path { Sequence::Shelf } else { Sequence::Timeline };
+                self.page(sequence, ordinal)?;
+                Ok(Some(ordinal))
+            }
+        }
+    }
+
+    fn message(&self, id: &str) -> Wanted {
+        self.page_of(Space::Text, id)?;
+        self.page_of(Space::Message, id).map(|_| ())
+    }
+
+    fn turn(&self, id: Option<&str>) -> Wanted {
+        id.map_or(Ok(()), |id| self.page_of(Space::Turn, id).map(|_| ()))
+    }
+
+    fn turn_or_current(&self, id: Option<&str>) -> Wanted {
+        match (id, self.state.header.current) {
+            (Some(id), _) => self.turn(Some(id)),
+            (None, Some(ordinal)) => self.page(Sequence::Timeline, ordinal),
+            (None, None) => Ok(()),
+        }
+    }
+
+    fn pending(&self) -> Wanted {
+        self.state.header.pending.iter().try_for_each(|ordinal| self.page(Sequence::Timeline, *ordinal))
+    }
+
+    fn artifacts<'a>(&self, turn: &str, mut paths: impl Iterator<Item = &'a str>) -> Wanted {
+        let ordinal = self.page_of(Space::Turn, turn)?;
+        paths.try_for_each(|path| self.page_of(Space::Path, path).map(|_| ()))?;
+        let known = ordinal.and_then(|ordinal| match &self.state.entry(Sequence::Timeline, ordinal)?.body {
+            Body::Turn(turn) => turn.artifacts.as_ref(),
+            _ => None,
+        });
+        known.into_iter().flatten().try_for_each(|artifact| self.page_of(Space::Path, &artifact.path).map(|_| ()))
+    }
+
+    fn document(&self, name: &str) -> Wanted {
+        let Some(ordinal) = self.page_of(Space::Document, name)? else { return Ok(()) };
+        if self.state.documents.contains_key(&ordinal) {
+            return Ok(());
+        }
+        let Some(Body::Document(document)) = self.state.entry(Sequence::Shelf, ordinal).map(|entry| &entry.body) else { return Ok(()) };
+        self.pieces(RowKind::ShelfText, ordinal, Field::BASE, document.base.sealed)?;
+        self.pieces(RowKind::ShelfText, ordinal, Field::PATCHES, document.patches.sealed)
+    }
+
+    fn pieces(&self, kind: RowKind, entry: i64, field: Field, sealed: u32) -> Wanted {
+        let epoch = if kind == RowKind::Text { self.state.header.epoch } else { 0 };
+        let absent = (0..sealed).map(|index| piece_ordinal(entry, field, index)).find(|ordinal| self.state.piece(kind, *ordinal).is_none());
+        absent.map_or(Ok(()), |ordinal| Err(Need { row: RowRef { kind, epoch, ordinal }, id: None }))
+    }
+
+    /// Every page and every sealed piece: what a statement of the whole history is compared with. Cost: the history, as the
+    /// statement itself.
+    fn whole_timeline(&self) -> Wanted {
+        let (first, next) = self.state.extent(Sequence::Timeline);
+        for page in first.div_euclid(PAGE_ENTRIES)..=(next - 1).div_euclid(PAGE_ENTRIES) {
+            if next > first {
+                self.page(Sequence::Timeline, page * PAGE_ENTRIES)?;
+            }
+        }
+        (first..next).try_for_each(|ordinal| self.state.texts(ordinal).into_iter().try_for_each(|(field, sealed)| self.pieces(RowKind::Text, ordinal, field, sealed)))
+    }
+}
+
+impl State {
+    /// Fields of a timeline entry that have sealed pieces, with their number.
+    pub(crate) fn texts(&self, ordinal: i64) -> Vec<(Field, u32)> {
+        let content = |content: &Option<Content>| match content {
+            Some(Content::Text(text) | Content::Json(text)) => text.sealed,
+            _ => 0,
+        };
+        let mut texts = Vec::new();
+        match self.entry(Sequence::Timeline, ordinal).map(|entry| &entry.body) {
+            Some(Body::Part(part)) => texts.push((Field::TEXT, content(&part.content))),
+            Some(Body::Tool(tool)) => {
+                texts.push((Field::ARGS, tool.args.sealed));
+                texts.push((Field::OUTPUT, tool.output.sealed));
+                texts.extend(tool.results.iter().enumerate().map(|(index, result)| (Field::result(index), content(&result.content))));
+            }
+            Some(Body::Result(lone)) => texts.push((Field::result(0), content(&lone.result.content))),
+            _ => {}
+        }
+        texts.retain(|(_, sealed)| *sealed > 0);
+        texts
+    }
+}
