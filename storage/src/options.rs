@@ -1,0 +1,73 @@
+//! How a store is opened, and every limit it keeps.
+
+use crate::medium::{FileMedium, Medium};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Who else may have the main file open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sharing {
+    /// Other processes may follow the main file read-only.
+    Followers,
+    /// Nobody else may open the store.
+    Exclusive,
+}
+
+/// How a store is opened. Every limit ends in `_max`, in bytes unless its name says otherwise.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Memory for pages of the main file. 16 MiB.
+    pub main_cache_bytes_max: usize,
+    /// Memory for pages of the tail file. 4 MiB: the tail is small for ever.
+    pub tail_cache_bytes_max: usize,
+    /// Stored tail bytes at which [`crate::Storage::wants_checkpoint`] says so. 2 MiB, so that the
+    /// repair of the tail after a crash stays within milliseconds.
+    pub tail_bytes_soft_max: u64,
+    /// Stored tail bytes at which an append is refused until a checkpoint. 256 MiB.
+    pub tail_bytes_hard_max: u64,
+    /// Raw bytes of a merged frame in the main file. 128 KiB: large enough to compress, small
+    /// enough that a page of one stream does not read much else.
+    pub frame_bytes_max: usize,
+    /// Raw bytes of the frame of one append. 64 MiB.
+    pub append_bytes_max: usize,
+    /// Raw bytes of one row. 64 MiB.
+    pub row_bytes_max: usize,
+    /// Bytes of a stream's name. 1,024.
+    pub name_bytes_max: usize,
+    /// Bytes of a key of the index. 2,048.
+    pub index_key_bytes_max: usize,
+    /// Frames that one append drops from the tail once main holds them. 64.
+    pub dropped_frames_max: usize,
+    /// Effort of compression of merged frames, 1 to 19. 3.
+    pub compression_level: i32,
+    /// Who else may have the main file open. Followers.
+    pub sharing: Sharing,
+    /// Where the files are; `None` is the path itself, through the file system.
+    pub medium: Option<Arc<dyn Medium>>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            main_cache_bytes_max: 16 << 20,
+            tail_cache_bytes_max: 4 << 20,
+            tail_bytes_soft_max: 2 << 20,
+            tail_bytes_hard_max: 256 << 20,
+            frame_bytes_max: 128 << 10,
+            append_bytes_max: 64 << 20,
+            row_bytes_max: 64 << 20,
+            name_bytes_max: 1024,
+            index_key_bytes_max: 2048,
+            dropped_frames_max: 64,
+            compression_level: 3,
+            sharing: Sharing::Followers,
+            medium: None,
+        }
+    }
+}
+
+impl Options {
+    pub(crate) fn medium_at(&self, path: &Path) -> Arc<dyn Medium> {
+        self.medium.clone().unwrap_or_else(|| Arc::new(FileMedium::new(path)))
+    }
+}

@@ -1,0 +1,312 @@
+//! A store open for writing.
+//!
+//! **Invariant:** an append is one commit of the tail; what it acknowledged as durable is in the
+//! tail or in main from then on; after a commit failed nothing more is written.
+
+use crate::catalog::Catalog;
+use crate::checkpoint::Checkpoint;
+use crate::files::Files;
+use crate::frame::Frame;
+use crate::ids::{OpenEpoch, Position, StoreId, Stream};
+use crate::log::{Log, TailFrame};
+use crate::medium::{Medium, Which};
+use crate::reader::Reader;
+use crate::rebuild::Rebuild;
+use crate::stats::Stats;
+use crate::tables::{META, STATE, TAIL_FRAMES};
+use crate::{Error, FrameBuilder, Options, opening};
+use parking_lot::Mutex;
+use redb::WriteTransaction;
+use std::ops::Bound;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// What an append survives once it returned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Durability {
+    /// The end of this process and of the machine's power.
+    Durable,
+    /// Neither, until the next durable append, [`Storage::sync`] or checkpoint above it.
+    Buffered,
+}
+
+/// A store just opened.
+#[derive(Debug)]
+pub struct Opened {
+    /// The store.
+    pub storage: Storage,
+    /// The frames above the checkpoint, in order, their chain checked.
+    pub tail: Vec<Frame>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) options: Options,
+    pub(crate) medium: Arc<dyn Medium>,
+    pub(crate) files: Arc<Files>,
+    pub(crate) catalog: Arc<Catalog>,
+    pub(crate) log: Mutex<Log>,
+    /// Held for the whole of an append, so that appends follow each other.
+    pub(crate) appending: Mutex<()>,
+    /// Held for the whole of a transaction on main.
+    pub(crate) writing_main: Mutex<()>,
+    pub(crate) rebuilding: AtomicBool,
+}
+
+/// A store open for writing: appends from one thread, checkpoints from another, readers from any.
+///
+/// Dropping it without [`Storage::close`] leaves a tail file that the next open reads.
+#[derive(Debug)]
+pub struct Storage {
+    shared: Shared,
+}
+
+impl Storage {
+    /// Opens the store at `path`, or creates it when nothing is there.
+    ///
+    /// Cost: milliseconds; after a crash, in proportion to the tail. Errors: [`Error::Locked`],
+    /// [`Error::NotAStore`], [`Error::TailMissing`] and the other typed refusals; it never makes an
+    /// empty store out of something unreadable.
+    pub fn open(path: &Path, options: &Options) -> Result<Opened, Error> {
+        opening::open(path, options)
+    }
+
+    pub(crate) fn new(shared: Shared) -> Self {
+        Self { shared }
+    }
+
+    /// The store's identity.
+    pub fn id(&self) -> StoreId {
+        self.shared.log.lock().state.store
+    }
+
+    /// How often the store has been opened for writing, this time included.
+    pub fn open_epoch(&self) -> OpenEpoch {
+        self.shared.log.lock().state.epoch
+    }
+
+    /// The last checkpoint.
+    pub fn checkpoint(&self) -> Option<Position> {
+        self.shared.log.lock().state.checkpoint
+    }
+
+    /// The last position appended; `None` is the empty log.
+    pub fn head(&self) -> Option<Position> {
+        self.shared.log.lock().head
+    }
+
+    /// The last position that survives a crash.
+    pub fn durable(&self) -> Option<Position> {
+        self.shared.log.lock().durable
+    }
+
+    /// The first unused stream number.
+    pub fn next_stream(&self) -> Stream {
+        self.shared.log.lock().next_stream
+    }
+
+    /// Stored bytes of the frames above the checkpoint.
+    pub fn tail_bytes(&self) -> u64 {
+        self.shared.log.lock().above_bytes
+    }
+
+    /// Whether the tail is above `tail_bytes_soft_max`.
+    pub fn wants_checkpoint(&self) -> bool {
+        self.tail_bytes() > self.shared.options.tail_bytes_soft_max
+    }
+
+    /// A frame for the next commit. Only one can be appended: the other then no longer follows.
+    pub fn begin_frame(&self) -> FrameBuilder {
+        let log = self.shared.log.lock();
+        let options = &self.shared.options;
+        FrameBuilder::new(
+            self.shared.catalog.clone(),
+            log.state.store,
+            Position::after(log.head),
+            log.link,
+            log.next_stream,
+            (options.append_bytes_max, options.name_bytes_max),
+        )
+    }
+
+    /// Appends the frame in one commit, which also drops some frames that main holds.
+    ///
+    /// Cost: one sync when durable. Errors before the commit left nothing: [`Error::OutOfOrder`],
+    /// [`Error::TailFull`], [`Error::Full`], [`Error::Io`], [`Error::Poisoned`]. An
+    /// [`Error::OutcomeUnknown`] stops the handle: open again and repeat with the same batch key.
+    pub fn append(&self, frame: FrameBuilder, durability: Durability) -> Result<(), Error> {
+        let shared = &self.shared;
+        let _order = shared.appending.lock();
+        shared.files.check()?;
+        let dropped = self.admit(&frame)?;
+        let stored = frame.stored();
+        let transaction = shared.files.watch(self.write_frame(
+            frame.first,
+            &stored,
+            dropped.as_ref().map(|dropped| dropped.1),
+            durability,
+        ))?;
+        shared.files.commit(transaction)?;
+        self.appended(frame, stored.len() as u64, dropped.map_or(0, |dropped| dropped.0), durability);
+        Ok(())
+    }
+
+    /// Checks that the frame follows the log, and says how many frames of the tail go with it and
+    /// where the last of them begins.
+    fn admit(&self, frame: &FrameBuilder) -> Result<Option<(usize, Position)>, Error> {
+        let log = self.shared.log.lock();
+        let options = &self.shared.options;
+        if frame.is_empty() {
+            return Err(Error::OutOfOrder("an empty frame"));
+        }
+        if frame.has_open_batch() {
+            return Err(Error::OutOfOrder("the frame's last batch was not ended"));
+        }
+        if frame.store != log.state.store
+            || frame.first != Position::after(log.head)
+            || frame.before != log.link
+        {
+            return Err(Error::OutOfOrder("the frame was begun before another was appended"));
+        }
+        if log.above_bytes > options.tail_bytes_hard_max {
+            return Err(Error::TailFull {
+                bytes: log.above_bytes,
+                bytes_max: options.tail_bytes_hard_max,
+            });
+        }
+        let dropped = log.held.len().min(options.dropped_frames_max);
+        let last = dropped.checked_sub(1).and_then(|last| log.held.get(last));
+        Ok(last.map(|last| (dropped, last.first)))
+    }
+
+    fn write_frame(
+        &self,
+        first: Position,
+        stored: &[u8],
+        dropped_to: Option<Position>,
+        durability: Durability,
+    ) -> Result<WriteTransaction, Error> {
+        let mut transaction = self.shared.files.write_tail()?;
+        transaction.set_durability(match durability {
+            Durability::Durable => redb::Durability::Immediate,
+            Durability::Buffered => redb::Durability::None,
+        })?;
+        let mut table = transaction.open_table(TAIL_FRAMES)?;
+        if let Some(last) = dropped_to {
+            table.retain_in(0..=last.get(), |_, _| false)?;
+        }
+        let mut edge = table.upper_bound_mut(Bound::<u64>::Unbounded)?;
+        edge.insert_before(first.get(), stored).map_err(edge_error)?;
+        edge.close()?;
+        drop(table);
+        Ok(transaction)
+    }
+
+    fn appended(&self, frame: FrameBuilder, bytes: u64, dropped: usize, durability: Durability) {
+        let last = frame.first.plus(u64::from(frame.count()).saturating_sub(1));
+        let mut log = self.shared.log.lock();
+        log.held.drain(..dropped);
+        log.link = frame.after();
+        log.next_stream = frame.next_stream;
+        log.append(TailFrame { first: frame.first, last, bytes });
+        if durability == Durability::Durable {
+            log.durable = Some(last);
+        }
+        // Under the log's lock, so that no builder begins between the two.
+        self.shared.catalog.update(frame.known.into_iter());
+    }
+
+    /// Makes everything appended so far durable. One sync, none when nothing is buffered.
+    pub fn sync(&self) -> Result<(), Error> {
+        let shared = &self.shared;
+        let _order = shared.appending.lock();
+        shared.files.check()?;
+        let head = {
+            let log = shared.log.lock();
+            if log.durable == log.head {
+                return Ok(());
+            }
+            log.head
+        };
+        let transaction = shared.files.watch(shared.files.write_tail())?;
+        shared.files.commit(transaction)?;
+        let mut log = shared.log.lock();
+        log.durable = log.durable.max(head);
+        Ok(())
+    }
+
+    /// A consistent read of both files as they are now.
+    pub fn reader(&self) -> Result<Reader, Error> {
+        Reader::open(&self.shared.files)
+    }
+
+    /// Begins a checkpoint up to `up_to`, the last position of some frame: reads and merges the
+    /// frames up to there. Nothing is written before [`Checkpoint::commit`].
+    ///
+    /// Waits while another checkpoint or a flush of a rebuild writes main.
+    pub fn begin_checkpoint(&self, up_to: Position) -> Result<Checkpoint<'_>, Error> {
+        self.shared.files.check()?;
+        Checkpoint::begin(&self.shared, up_to)
+    }
+
+    /// Begins writing rows and index anew, beside the ones in use. One at a time.
+    pub fn begin_rebuild(&self) -> Result<Rebuild<'_>, Error> {
+        self.shared.files.check()?;
+        Rebuild::begin(&self.shared)
+    }
+
+    /// A small value that a checkpoint put under this name.
+    pub fn meta(&self, name: &str) -> Result<Option<Vec<u8>>, Error> {
+        self.reader()?.meta(name)
+    }
+
+    /// Sizes of everything. Cost: a walk of every table's pages.
+    pub fn stats(&self) -> Result<Stats, Error> {
+        Stats::of(&self.reader()?, self.shared.medium.as_ref())
+    }
+
+    /// Closes the store, so that it is one file: needs the last checkpoint to be at the head.
+    ///
+    /// On an error the store is whole, with its tail file; open it again.
+    pub fn close(self) -> Result<(), Error> {
+        let shared = &self.shared;
+        shared.files.check()?;
+        let state = {
+            let log = shared.log.lock();
+            if log.head != log.state.checkpoint {
+                return Err(Error::OutOfOrder("closing needs a checkpoint at the head first"));
+            }
+            let mut state = log.state;
+            state.tail = None;
+            state
+        };
+        let transaction = shared.files.watch(write_state(&shared.files, &state.stored()))?;
+        shared.files.commit(transaction)?;
+        // From here on main needs no tail: a failure below leaves a file that the next open removes.
+        if let Some(tail) = shared.files.take_tail() {
+            let _ = tail.close();
+        }
+        shared.medium.remove(Which::Tail)?;
+        shared.medium.sync_dir()?;
+        match shared.files.take_main() {
+            Some(main) => main.close(),
+            None => Ok(()),
+        }
+    }
+}
+
+fn edge_error(error: redb::CursorError) -> Error {
+    match error {
+        redb::CursorError::Storage(error) => error.into(),
+        other => Error::corrupt("tail", "", other.to_string()),
+    }
+}
+
+/// A transaction on main that replaces the state row.
+pub(crate) fn write_state(files: &Files, stored: &[u8]) -> Result<WriteTransaction, Error> {
+    let transaction = files.write_main()?;
+    transaction.open_table(META)?.insert(STATE, stored)?;
+    Ok(transaction)
+}
+
