@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use parking_lot::Mutex;
-use turnstore_storage::{OpenEpoch, ReadStorage, Reader, Storage, StoreId};
+use parking_lot::{Condvar, Mutex, RwLock};
+use turnstore_storage::{OpenEpoch, Position, ReadStorage, Reader, Storage, StoreId};
 
 use crate::error::Error;
 use crate::head::Head;
@@ -14,33 +14,80 @@ use crate::view::PageCache;
 #[derive(Debug)]
 pub(crate) enum Floor {
     /// This process writes.
-    Writing(Storage),
+    Writing(Arc<Storage>),
     /// This process only reads.
     Reading(ReadStorage),
 }
 
-impl Floor {
-    pub(crate) fn reader(&self) -> Result<Reader, Error> {
-        Ok(match self {
-            Self::Writing(storage) => storage.reader()?,
-            Self::Reading(storage) => storage.reader()?,
-        })
+/// How far events are durable, for those who wait for them.
+#[derive(Debug, Default)]
+pub(crate) struct Durable {
+    state: Mutex<(Option<Position>, bool)>,
+    changed: Condvar,
+}
+
+impl Durable {
+    /// Everything at or below `position` is durable.
+    pub(crate) fn advance(&self, position: Option<Position>) {
+        let mut state = self.state.lock();
+        if position > state.0 {
+            state.0 = position;
+            self.changed.notify_all();
+        }
+    }
+
+    /// No more will come.
+    pub(crate) fn close(&self) {
+        self.state.lock().1 = true;
+        self.changed.notify_all();
+    }
+
+    /// The durable position, and whether more can come.
+    pub(crate) fn now(&self) -> (Option<Position>, bool) {
+        *self.state.lock()
+    }
+
+    /// Waits until something after `seen` is durable, the store closes, or the deadline passes.
+    pub(crate) fn wait(&self, seen: Option<Position>, deadline: Option<std::time::Instant>) -> (Option<Position>, bool) {
+        let mut state = self.state.lock();
+        while state.0 <= seen && !state.1 {
+            match deadline {
+                Some(deadline) => {
+                    if self.changed.wait_until(&mut state, deadline).timed_out() {
+                        break;
+                    }
+                }
+                None => self.changed.wait(&mut state),
+            }
+        }
+        *state
     }
 }
 
 /// Shared by the engine's handles, its threads and its views.
 #[derive(Debug)]
 pub(crate) struct Shared {
-    pub(crate) floor: Floor,
+    /// `None` once the store is closed.
+    pub(crate) floor: RwLock<Option<Floor>>,
     pub(crate) id: StoreId,
     pub(crate) open_epoch: OpenEpoch,
     pub(crate) limits: Limits,
     pub(crate) cache: PageCache,
     pub(crate) head: Mutex<Arc<Head>>,
+    pub(crate) durable: Durable,
 }
 
 impl Shared {
     pub(crate) fn head(&self) -> Arc<Head> {
         self.head.lock().clone()
+    }
+
+    /// A short look at the files. Drop it before handing control back to a caller.
+    pub(crate) fn reader(&self) -> Result<Reader, Error> {
+        match &*self.floor.read() {
+            Some(Floor::Writing(storage)) => Ok(storage.reader()?),
+            Some(Floor::Reading(storage)) => Ok(storage.reader()?),
+            None => Err(Error::Closed),
+        }
     }
 }
