@@ -1,0 +1,3 @@
+//! The rows of the comparison, in the order they run.
+
+pub mod append;

@@ -1,0 +1,45 @@
+//! What the rows ask of turnstore beyond appends, so that the engine is met in one file.
+
+use std::path::Path;
+use std::time::Duration;
+
+use crate::contender::Contender;
+use crate::failure::Outcome;
+
+/// The store that the bars are about.
+pub trait Subject: Contender {
+    /// Opens the closed store in `dir` for reading windows and pages.
+    fn reader(&self, dir: &Path) -> Outcome<Box<dyn Reader>>;
+
+    /// Drops every projection of the closed store in `dir` and folds it again, rows written.
+    fn rebuild(&self, dir: &Path) -> Outcome<Rebuilt>;
+}
+
+/// Reads whole items: their full text, no previews.
+pub trait Reader {
+    /// The newest items of a session.
+    fn window(&mut self, session: &str, items: usize) -> Outcome<Slice>;
+
+    /// The items before a cursor.
+    fn older(&mut self, cursor: &[u8], items: usize) -> Outcome<Slice>;
+}
+
+/// What a window or page held.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Slice {
+    /// Items in it.
+    pub items: u64,
+    /// Bytes of text, arguments and results read from it.
+    pub text_bytes: u64,
+    /// Bytes of the cursor to the page before, when there is one.
+    pub older: Option<Vec<u8>>,
+}
+
+/// How long a rebuild took.
+#[derive(Clone, Copy, Debug)]
+pub struct Rebuilt {
+    /// Events folded.
+    pub events: u64,
+    /// From the call to the last row written and synced; opening is not in it.
+    pub elapsed: Duration,
+}
