@@ -3,4 +3,5 @@
 pub mod adapter;
 pub mod event;
 pub mod fact;
+mod index;
 pub mod state;
