@@ -149,7 +149,8 @@ mod tests {
         ) {
             let key = key(5).stored(9);
             let mut stored = encode(&key, &raw);
-            prop_assert_eq!(decode(&key, &stored).unwrap().bytes.as_slice(), raw.as_slice());
+            let row = decode(&key, &stored).unwrap();
+            prop_assert_eq!(row.bytes.as_slice(), raw.as_slice());
             let bit = bit % (stored.len() * 8);
             stored[bit / 8] ^= 1 << (bit % 8);
             prop_assert!(matches!(decode(&key, &stored), Err(Error::Corrupt(_))));
