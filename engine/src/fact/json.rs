@@ -33,6 +33,11 @@ impl<'a> Json<'a> {
         Json(Cow::Owned(value.to_string()))
     }
 
+    /// Text that was just written as JSON, or put together from JSON.
+    pub(crate) fn built(text: String) -> Json<'static> {
+        Json(Cow::Owned(text))
+    }
+
     /// The JSON text.
     pub fn as_str(&self) -> &str {
         &self.0

@@ -1,0 +1,8 @@
+//! Wire protocols, in and out: the only place that knows their JSON.
+//!
+//! **Invariant:** what a source event says beyond the facts it gives travels as residue, so that every source event can be written
+//! again, equal by value.
+//! **Absent:** folding, storage, time.
+
+pub mod aiui;
+pub mod source;
