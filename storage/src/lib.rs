@@ -43,6 +43,7 @@ mod state;
 mod stats;
 mod storage;
 mod tables;
+mod verify;
 
 pub use builder::FrameBuilder;
 pub use checkpoint::Checkpoint;

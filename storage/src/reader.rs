@@ -10,6 +10,7 @@ use crate::frame::Frame;
 use crate::frames::{Frames, Source, TailRange};
 use crate::ids::{BatchDigest, BatchKey, KeyRecord, OpenEpoch, Position, Seq, StoreId, Stream};
 use crate::index::{IndexEntries, IndexTable};
+use crate::link::DigestKey;
 use crate::main_frames::{FrameTable, MainFrames};
 use crate::row::{Row, RowKey};
 use crate::rows::{self, Direction, RowTable, Rows};
@@ -20,6 +21,7 @@ use crate::tables::{
 };
 use crate::bytes::Fields;
 use redb::{Key, ReadOnlyTable, ReadTransaction, TableDefinition, TableError, Value};
+use std::collections::HashMap;
 use std::ops::{Bound, RangeInclusive};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -319,6 +321,23 @@ impl Reader {
             from,
             of,
         }
+    }
+
+    /// Walks the whole log and checks every checksum, every position and the chain over batches.
+    /// Returns how many events it holds. Cost: a read of the log and a digest of every event.
+    pub fn verify(&self) -> Result<u64, Error> {
+        crate::verify::log(self)
+    }
+
+    pub(crate) fn digest_keys(&self) -> Result<HashMap<Stream, DigestKey>, Error> {
+        let mut keys = HashMap::new();
+        let Some(table) = open_table(&self.main, STREAMS)? else { return Ok(keys) };
+        for item in table.range(0..=u64::MAX)? {
+            let (number, stored) = item?;
+            let row = StreamRow::parse(number.value(), stored.value())?;
+            keys.extend(Stream::new(number.value()).map(|stream| (stream, row.key)));
+        }
+        Ok(keys)
     }
 
     /// What the log remembers of a stream's batch with this key, at or below the checkpoint.

@@ -1,0 +1,179 @@
+//! Thousands of power cuts, and the n-th operation failing for every n.
+
+#[allow(dead_code, unreachable_pub, reason = "a test's support is a module of that test")]
+mod support;
+
+use std::collections::BTreeSet;
+use support::disk::{Kind, Lie};
+use support::sim::{Crossed, Sim, Step, Stop};
+use turnstore_storage::*;
+
+const CRASHES_PER_LIFE: u64 = 12;
+
+fn crashes_wanted() -> u64 {
+    let asked = std::env::var("TURNSTORE_CRASHES").ok().and_then(|text| text.parse().ok());
+    asked.unwrap_or(4000)
+}
+
+/// Lives of stores, one seed each, until so many crashes were survived.
+fn survive(crashes: u64, first_seed: u64) -> Crossed {
+    let mut crossed = Crossed::new();
+    let mut survived = 0;
+    for seed in first_seed.. {
+        if survived >= crashes {
+            break;
+        }
+        let mut sim = Sim::new(seed, Lie::None);
+        if let Err(what) = sim.live(CRASHES_PER_LIFE) {
+            panic!("seed {seed}, crash {}: {what}", sim.crashes);
+        }
+        survived += sim.crashes;
+        for (step, count) in sim.crossed {
+            *crossed.entry(step).or_default() += count;
+        }
+    }
+    crossed
+}
+
+#[test]
+fn a_store_survives_power_cuts_at_every_step_of_its_life() {
+    let crossed = survive(crashes_wanted(), 1);
+    let cut = |step: Step, kind: Kind, which: Option<Which>| {
+        crossed.get(&(step, kind, which)).copied().unwrap_or(0)
+    };
+    let (main, tail, draft) = (Some(Which::Main), Some(Which::Tail), Some(Which::Draft));
+    let steps = [
+        // create: the draft, its publishing, the tail, the directory, main's note of its tail
+        (Step::Create, Kind::Create, draft),
+        (Step::Create, Kind::Write, draft),
+        (Step::Create, Kind::Sync, draft),
+        (Step::Create, Kind::Publish, draft),
+        (Step::Create, Kind::SyncDir, None),
+        (Step::Create, Kind::Create, tail),
+        (Step::Create, Kind::Sync, tail),
+        (Step::Create, Kind::Sync, main),
+        // open: recovery of both files, a fresh tail after a close, the epoch
+        (Step::Open, Kind::Write, main),
+        (Step::Open, Kind::Sync, main),
+        (Step::Open, Kind::Create, tail),
+        (Step::Open, Kind::Write, tail),
+        (Step::Open, Kind::Sync, tail),
+        (Step::Open, Kind::SyncDir, None),
+        // append, with and without dropping what main holds
+        (Step::Append, Kind::Write, tail),
+        (Step::Append, Kind::Sync, tail),
+        (Step::AppendThatDrops, Kind::Write, tail),
+        (Step::AppendThatDrops, Kind::Sync, tail),
+        (Step::Sync, Kind::Sync, tail),
+        // main commit
+        (Step::Checkpoint, Kind::Write, main),
+        (Step::Checkpoint, Kind::SetLen, main),
+        (Step::Checkpoint, Kind::Sync, main),
+        (Step::RebuildFlush, Kind::Sync, main),
+        (Step::RebuildSwitch, Kind::Write, main),
+        (Step::RebuildSwitch, Kind::Sync, main),
+        // close: main's note, the tail's removal, the directory, main's own end
+        (Step::Close, Kind::Write, main),
+        (Step::Close, Kind::Sync, main),
+        (Step::Close, Kind::Remove, tail),
+        (Step::Close, Kind::SyncDir, None),
+        // a handle dropped without closing
+        (Step::Drop, Kind::Write, main),
+    ];
+    let missed: Vec<_> =
+        steps.iter().filter(|(step, kind, which)| cut(*step, *kind, *which) == 0).collect();
+    println!("{} crashes; {crossed:?}", crossed.values().sum::<u64>());
+    assert!(crashes_wanted() < 4000 || missed.is_empty(), "never cut at {missed:?}");
+}
+
+/// How many of so many lives break their promise on a disk that lies.
+fn broken(lie: Lie, lives: u64) -> u64 {
+    let seeds = 1..=lives;
+    seeds.filter(|seed| Sim::new(*seed, lie).live(CRASHES_PER_LIFE).is_err()).count() as u64
+}
+
+#[test]
+fn the_simulator_catches_a_tail_dropped_before_main_is_synced() {
+    // Main's sync is skipped: so the tail drops frames that main may not hold.
+    assert!(broken(Lie::MainSync, 10) > 0);
+}
+
+#[test]
+fn the_simulator_catches_an_acknowledgement_before_the_tail_is_synced() {
+    assert!(broken(Lie::TailSync, 10) > 0);
+}
+
+#[test]
+fn the_simulator_catches_a_tail_whose_directory_entry_was_not_synced() {
+    assert!(broken(Lie::DirSync, 10) > 0);
+}
+
+/// A fixed small workload: appends, a checkpoint, appends that drop, a checkpoint, close.
+fn small_workload(sim: &mut Sim) -> Result<Storage, Stop> {
+    let storage = sim.open()?;
+    for _ in 0..3 {
+        sim.append(&storage, Durability::Durable)?;
+    }
+    sim.checkpoint(&storage)?;
+    sim.append(&storage, Durability::Buffered)?;
+    sim.append(&storage, Durability::Durable)?;
+    sim.checkpoint(&storage)?;
+    sim.append(&storage, Durability::Durable)?;
+    Ok(storage)
+}
+
+#[test]
+fn whichever_operation_fails_nothing_acknowledged_is_lost() {
+    let mut kinds = BTreeSet::new();
+    let mut failed = 0;
+    for n in 1.. {
+        let mut sim = Sim::new(77, Lie::None);
+        sim.disk.fail_in(n);
+        let end = small_workload(&mut sim);
+        let Some(failure) = sim.disk.failed() else { break };
+        kinds.insert(failure.kind);
+        failed += 1;
+        sim.disk.fail_never();
+        // The handle is gone with its error, as a host drops it. A store that still opens must
+        // hold what was acknowledged, and take the next append.
+        drop(end);
+        let storage = match sim.open() {
+            Ok(storage) => storage,
+            Err(Stop::Broken(what)) => panic!("operation {n} ({failure:?}): {what}"),
+            Err(Stop::Crash) => unreachable!(),
+        };
+        assert!(sim.append(&storage, Durability::Durable).is_ok(), "operation {n}");
+    }
+    assert!(failed > 100, "only {failed} operations");
+    for kind in [Kind::Read, Kind::Write, Kind::SetLen, Kind::Sync, Kind::SyncDir, Kind::Create] {
+        assert!(kinds.contains(&kind), "no {kind:?} failed");
+    }
+}
+
+#[test]
+fn after_a_failed_append_or_checkpoint_the_handle_refuses_all_writes() {
+    let mut refused = 0;
+    for (n, checkpoint) in (1..).flat_map(|n| [(n, false), (n, true)]) {
+        let mut sim = Sim::new(77, Lie::None);
+        let storage = small_workload(&mut sim).unwrap_or_else(|_| panic!("without a fault"));
+        sim.disk.fail_in(n);
+        let result = if checkpoint {
+            sim.checkpoint(&storage)
+        } else {
+            sim.append(&storage, Durability::Durable)
+        };
+        let failed = sim.disk.failed().is_some();
+        sim.disk.fail_never();
+        if result.is_ok() {
+            assert!(!failed, "operation {n} failed and nobody was told");
+            break;
+        }
+        refused += 1;
+        let again = sim.append(&storage, Durability::Durable);
+        assert!(again.is_err(), "operation {n}: an append after a failure");
+        assert!(storage.begin_checkpoint(storage.head().unwrap()).is_err(), "operation {n}");
+        assert!(storage.sync().is_err(), "operation {n}");
+        assert!(storage.close().is_err(), "operation {n}");
+    }
+    assert!(refused > 10, "only {refused} failures");
+}
