@@ -181,11 +181,12 @@ fn tail_frames(tail: &Database, state: &State) -> Result<(Vec<TailFrame>, Vec<Si
         let first = Position::new(key.value())
             .ok_or_else(|| Error::corrupt("tail", 0, "a position of zero"))?;
         let bytes = stored.value().len() as u64;
-        let frame = Frame::decode(state.store, first, stored.value())?;
-        if Some(frame.last()) <= state.checkpoint {
-            held.push(TailFrame { first, last: frame.last(), bytes });
+        if Some(first) <= state.checkpoint {
+            // Main holds it, so that it needs no decoding, only dropping.
+            held.push(TailFrame { first, last: first, bytes });
             continue;
         }
+        let frame = Frame::decode(state.store, first, stored.value())?;
         if first != next {
             return Err(broken("positions do not join"));
         }

@@ -276,6 +276,8 @@ impl Reader {
     }
 
     fn tail_from(&self, from: Position) -> Result<Option<TailRange>, Error> {
+        // What main holds too is passed over by seeking, not by decoding.
+        let from = from.max(Position::after(self.state.checkpoint));
         let Some(table) = self.tail_table()? else { return Ok(None) };
         let before = table.range(0..=from.get())?.next_back().transpose()?;
         let start = before.map_or(0, |(first, _)| first.value());
