@@ -29,6 +29,8 @@ pub struct Limits {
     pub checkpoint_age_ms_max: u64,
     /// Events of a session between two versions that are kept: 4,096. Bounds the fold to any past position.
     pub events_between_checkpoints_max: u64,
+    /// Bytes above the checkpoint at which appends wait for it: 32 MiB. Bounds the work of an open after a crash.
+    pub tail_bytes_hard_max: u64,
     /// Milliseconds that a buffered append may wait for its sync: 50.
     pub buffered_delay_ms_max: u64,
     /// Event ids without a sequence that are remembered a session: 4,096.
@@ -60,6 +62,7 @@ impl Default for Limits {
             checkpoint_events_max: 16_384,
             checkpoint_age_ms_max: 1000,
             events_between_checkpoints_max: 4096,
+            tail_bytes_hard_max: 32 << 20,
             buffered_delay_ms_max: 50,
             event_ids_retained_max: 4096,
             idle_sessions_max: 64,

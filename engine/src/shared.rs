@@ -1,6 +1,7 @@
 //! What every handle and view of one open store shares.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use parking_lot::{Condvar, Mutex, RwLock};
 use turnstore_storage::{OpenEpoch, Position, ReadStorage, Reader, Storage, StoreId};
@@ -75,6 +76,8 @@ pub(crate) struct Shared {
     pub(crate) cache: PageCache,
     pub(crate) head: Mutex<Arc<Head>>,
     pub(crate) durable: Durable,
+    /// The last handle is gone.
+    pub(crate) abandoned: AtomicBool,
 }
 
 impl Shared {

@@ -1,0 +1,153 @@
+//! Checkpoints, as the writer sees them: freezing what changed, and swapping it out of memory once main holds it.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use turnstore_storage::Stream;
+
+use super::{Writer, release, show};
+use crate::checkpointer::{Done, Frozen, Job};
+use crate::error::Error;
+use crate::receipt::Reply;
+
+impl Writer {
+    /// Hands what changed to the checkpointer. Cost: proportional to the sessions that changed; appends go on at once.
+    pub(super) fn freeze(&mut self) {
+        let Some(up_to) = self.storage.head() else { return };
+        if self.stopped.is_some() || self.storage.checkpoint() >= Some(up_to) {
+            self.unsaved_since = None;
+            return;
+        }
+        let alone = self.no_views();
+        let mut sessions = Vec::new();
+        for desk in self.desks.values_mut() {
+            let state = &desk.session.state;
+            if state.header().last_seq <= state.saved() {
+                continue;
+            }
+            let Some(last_position) = desk.last_position else { continue };
+            let ids = desk.session.take_changed_ids();
+            sessions.push(Frozen {
+                stream: desk.stream,
+                name: desk.name.clone(),
+                state: desk.session.state.clone(),
+                ids,
+                marks: desk.take_marks(),
+                placed: desk.placed.clone(),
+                last_position,
+                recorded_at: desk.recorded_at,
+                opened_seq: desk.opened_seq,
+                thin: alone,
+            });
+        }
+        self.checkpointing = true;
+        self.unsaved = 0;
+        self.unsaved_since = None;
+        if self.jobs.send(Job { up_to, sessions }).is_err() {
+            self.checkpointing = false;
+            self.stop("the checkpointer has stopped");
+        }
+    }
+
+    /// Whether no view is alive: only then may versions that an older view needs be replaced.
+    fn no_views(&mut self) -> bool {
+        self.pins.retain(|pin| pin.strong_count() > 0);
+        let head = self.shared.head.lock();
+        self.pins.is_empty() && Arc::strong_count(&head) == 1 && Arc::strong_count(&head.pin) == 1
+    }
+
+    pub(super) fn checkpointed(&mut self, outcome: Result<Done, Error>) {
+        self.checkpointing = false;
+        match outcome {
+            Ok(done) => self.swap(done),
+            Err(error) => self.stop(&format!("a checkpoint failed: {error}")),
+        }
+        let reached = self.storage.checkpoint() >= self.storage.head();
+        if reached || self.stopped.is_some() {
+            let answer = |writer: &Self| match &writer.stopped {
+                Some(reason) => Err(Error::Stopped { reason: reason.clone() }),
+                None => Ok(writer.receipt_of_head()),
+            };
+            for reply in std::mem::take(&mut self.flushes) {
+                reply.answer(answer(self));
+            }
+        } else if !self.flushes.is_empty() {
+            self.freeze();
+        }
+    }
+
+    pub(super) fn flush(&mut self, reply: Reply) {
+        if self.stopped.is_none() && self.storage.checkpoint() >= self.storage.head() && !self.checkpointing {
+            return reply.answer(Ok(self.receipt_of_head()));
+        }
+        self.flushes.push(reply);
+        if !self.checkpointing {
+            self.freeze();
+            if !self.checkpointing {
+                self.checkpointed(Err(Error::Closed));
+            }
+        }
+    }
+
+    /// Main holds everything up to `done.up_to`: memory lets go of it, and readers see both at once.
+    fn swap(&mut self, done: Done) {
+        let shared = self.shared.clone();
+        let mut guard = shared.head.lock();
+        let head = Arc::make_mut(&mut guard);
+        for (stream, placed, saved) in done.sessions {
+            let Some(desk) = self.desks.get_mut(&stream) else { continue };
+            release(head, stream, &self.nothing);
+            desk.placed = placed;
+            desk.keys.retain(|_, record| record.last > done.up_to);
+            desk.session.written(saved);
+            show(head, desk);
+        }
+        self.pins.push(Arc::downgrade(&head.pin));
+        head.pin = Arc::new(());
+        head.checkpoint = Some(done.up_to);
+        let idle = idle(&self.desks, self.shared.limits.idle_sessions_max);
+        for stream in idle {
+            if let Some(desk) = self.desks.remove(&stream) {
+                self.names.remove(&desk.name);
+                head.sessions.remove(&stream);
+                head.names.remove(&desk.name);
+            }
+        }
+        if self.unsaved > 0 {
+            self.unsaved_since.get_or_insert_with(Instant::now);
+        }
+    }
+
+    /// Back-pressure: the only time that an append waits for a checkpoint.
+    pub(super) fn wait_while_tail_is_full(&mut self) {
+        let full = self.shared.limits.tail_bytes_hard_max;
+        while self.checkpointing && self.storage.tail_bytes() > full {
+            match self.outcomes.recv() {
+                Ok(outcome) => self.checkpointed(outcome),
+                Err(_) => break,
+            }
+            if self.storage.wants_checkpoint() && !self.checkpointing {
+                self.freeze();
+            }
+        }
+    }
+
+    /// Takes in what the checkpointer finished. Its outcomes have a channel of their own, so that a full queue cannot hold them back.
+    pub(super) fn outcomes(&mut self) {
+        while let Ok(outcome) = self.outcomes.try_recv() {
+            self.checkpointed(outcome);
+        }
+    }
+}
+
+/// Sessions that are wholly in rows, beyond the number that stays: the longest idle first.
+fn idle(desks: &std::collections::BTreeMap<Stream, super::Desk>, stay: usize) -> Vec<Stream> {
+    let mut idle: Vec<_> = desks
+        .values()
+        .filter(|desk| desk.admitted == desk.session.state.header().last_seq && desk.admitted <= desk.session.state.saved())
+        .map(|desk| (desk.last_position, desk.stream))
+        .collect();
+    idle.sort();
+    idle.truncate(idle.len().saturating_sub(stay));
+    idle.into_iter().map(|(_, stream)| stream).collect()
+}
