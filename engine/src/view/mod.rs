@@ -1,0 +1,55 @@
+//! Reading: one consistent, immutable look at the whole store.
+//!
+//! **Invariant:** a view holds a head and no transaction; every call opens a short reader of its own, when it needs one at all. What a
+//! session's header counts is read, or the session is folded again from the log, or the call fails: never a shorter history.
+//!
+//! | part | answers |
+//! |---|---|
+//! | `found` | where a session's header, pages and text are: in memory, in the cache, in rows, in the log |
+//! | `window`, `page`, `item`, `turn`, `text` | windows and pages of a timeline |
+//! | `sessions`, `pending` | lists over the whole store |
+//! | `shelf` | artifacts, documents, diagnostics of a session |
+//! | `events`, `payload`, `hash` | the log behind a session, one large value, the canonical hash |
+
+mod cache;
+
+use std::sync::Arc;
+
+pub(crate) use cache::PageCache;
+
+use turnstore_storage::Position;
+
+use crate::head::Head;
+use crate::shared::Shared;
+
+/// An immutable read of the store at one position. Cheap to take and to clone, `Send` and `Sync`, and it never blocks the writer.
+///
+/// A view that is held for long keeps the sessions that were in memory when it was taken, and nothing on disk.
+#[derive(Clone)]
+pub struct View {
+    shared: Arc<Shared>,
+    head: Arc<Head>,
+}
+
+impl std::fmt::Debug for View {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("View").field("position", &self.head.position).finish_non_exhaustive()
+    }
+}
+
+impl View {
+    pub(crate) fn new(shared: Arc<Shared>) -> Self {
+        let head = shared.head();
+        Self { shared, head }
+    }
+
+    /// The position that it reads at; `None` is the empty log.
+    pub fn position(&self) -> Option<Position> {
+        self.head.position
+    }
+
+    /// The checkpoint below it; what is above is in memory.
+    pub fn checkpoint(&self) -> Option<Position> {
+        self.head.checkpoint
+    }
+}
