@@ -1,7 +1,29 @@
 //! turnstore: an embedded, event-sourced session store for agent hosts.
 
 pub mod adapter;
+mod batch;
+mod checkpointer;
+mod cursor;
+mod engine;
+mod error;
 pub mod event;
 pub mod fact;
+mod head;
 mod index;
+mod limits;
+mod options;
+mod rebuild;
+mod receipt;
+mod shared;
 pub mod state;
+mod view;
+mod writer;
+
+pub use batch::Batch;
+pub use cursor::{Cursor, CursorError, PendingCursor, SessionsCursor};
+pub use engine::Engine;
+pub use error::Error;
+pub use limits::Limits;
+pub use options::Options;
+pub use receipt::{Receipt, Ticket};
+pub use view::View;
