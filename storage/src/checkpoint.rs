@@ -4,6 +4,7 @@
 //! commit, or none of them does.
 
 use crate::catalog::StreamRow;
+use crate::database::contained;
 use crate::frame::Frame;
 use crate::ids::{BatchDigest, BatchKey, Position, Seq, Stream};
 use crate::link::{DigestKey, Link};
@@ -152,7 +153,7 @@ impl<'s> Checkpoint<'s> {
             transaction.open_table(META)?.insert(STATE, state.stored().as_slice())?;
             Ok(transaction)
         };
-        let transaction = files.watch(write())?;
+        let transaction = files.watch(contained("main file", write))?;
         files.commit(transaction)?;
         self.shared.log.lock().checkpointed(state);
         Ok(())

@@ -126,14 +126,22 @@ pub(crate) fn open(
         probe(backend.as_ref())?;
     }
     let builder = builder(which, options);
-    let opening = AssertUnwindSafe(|| match access {
+    let opening = || match access {
         Access::Read => builder.open_read_only_with_backend(Boxed(backend)).map(Opened::Read),
         _ => builder.create_with_backend(Boxed(backend)).map(Opened::Write),
-    });
-    match catch_unwind(opening) {
-        Ok(opened) => Ok(opened?),
-        Err(_) => Err(Error::corrupt(name(which), "", "the pages contradict each other")),
-    }
+    };
+    contained(name(which), || Ok(opening()?))
+}
+
+/// Runs what reads pages. redb trusts its pages, and panics over some kinds of damage; a host must
+/// not die of a damaged file, so the panic becomes an error here.
+pub(crate) fn contained<T>(
+    table: &'static str,
+    read: impl FnOnce() -> Result<T, Error>,
+) -> Result<T, Error> {
+    catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| {
+        Err(Error::corrupt(table, "", "the pages contradict each other"))
+    })
 }
 
 pub(crate) fn name(which: Which) -> &'static str {

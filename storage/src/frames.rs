@@ -4,6 +4,7 @@
 //! missing frame is damage, never an end.
 
 use crate::Error;
+use crate::database::contained;
 use crate::frame::Frame;
 use crate::ids::{Position, Seq, StoreId, Stream};
 use crate::main_frames::{FrameTable, MainFrames};
@@ -90,7 +91,7 @@ impl Iterator for Frames<'_> {
     type Item = Result<Frame, Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let next = self.advance();
+        let next = contained("frames", || self.advance());
         if next.is_err() {
             self.main = Source::Done;
             self.tail = None;

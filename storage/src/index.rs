@@ -3,6 +3,7 @@
 //! **Invariant:** what is read is what the last checkpoint of the generation wrote.
 
 use crate::Error;
+use crate::database::contained;
 use crate::rows::Direction;
 use crate::tables::Bytes;
 use redb::{Range, ReadOnlyTable};
@@ -29,7 +30,9 @@ impl IndexEntries {
         direction: Direction,
     ) -> Result<Self, Error> {
         let range = match table {
-            Some(table) if !empty(bounds) => Some(table.range::<&[u8]>(bounds)?),
+            Some(table) if !empty(bounds) => {
+                Some(contained("index", || Ok(table.range::<&[u8]>(bounds)?))?)
+            }
             _ => None,
         };
         Ok(Self { range, direction })
@@ -53,16 +56,17 @@ impl Iterator for IndexEntries {
 
     fn next(&mut self) -> Option<Self::Item> {
         let range = self.range.as_mut()?;
-        let next = match self.direction {
-            Direction::Forward => range.next(),
-            Direction::Backward => range.next_back(),
-        }?;
-        Some(match next {
-            Ok((key, value)) => Ok((key.value().to_vec(), value.value().to_vec())),
-            Err(error) => {
-                self.range = None;
-                Err(error.into())
-            }
-        })
+        let next = contained("index", || {
+            let next = match self.direction {
+                Direction::Forward => range.next(),
+                Direction::Backward => range.next_back(),
+            };
+            let Some((key, value)) = next.transpose()? else { return Ok(None) };
+            Ok(Some((key.value().to_vec(), value.value().to_vec())))
+        });
+        if next.is_err() {
+            self.range = None;
+        }
+        next.transpose()
     }
 }

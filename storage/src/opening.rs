@@ -4,7 +4,7 @@
 //! holds anything main does not is never removed.
 
 use crate::catalog::Catalog;
-use crate::database::{self, Opened as Database};
+use crate::database::{self, Opened as Database, contained};
 use crate::files::Files;
 use crate::frame::Frame;
 use crate::ids::{Position, Seq, StoreId};
@@ -29,12 +29,12 @@ pub(crate) fn open(path: &Path, options: &Options) -> Result<Opened, Error> {
     } else {
         create(medium.as_ref(), options)?
     };
-    let mut state = read_state(&main.begin_read()?)?;
+    let mut state = contained("main file", || read_state(&main.begin_read()?))?;
     let tail = match state.tail {
         Some(id) => expected_tail(medium.as_ref(), options, &state, id)?,
         None => fresh_tail(medium.as_ref(), options, &mut state)?,
     };
-    let (held, frames) = tail_frames(&tail, &state)?;
+    let (held, frames) = contained("tail file", || tail_frames(&tail, &state))?;
     state.epoch = state.epoch.next();
     let files = Arc::new(Files::new(main, Some(tail)));
     files.commit(write_state(&files, &state.stored())?)?;
@@ -126,7 +126,7 @@ fn fresh_tail(
     state: &mut State,
 ) -> Result<Database, Error> {
     if medium.exists(Which::Tail)? {
-        check_leftover(medium, options, state)?;
+        contained("tail file", || check_leftover(medium, options, state))?;
         medium.remove(Which::Tail)?;
     }
     let id = TailId(draw()?);

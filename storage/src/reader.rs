@@ -5,6 +5,7 @@
 
 use crate::Error;
 use crate::catalog::StreamRow;
+use crate::database::contained;
 use crate::files::Files;
 use crate::frame::Frame;
 use crate::frames::{Frames, Source, TailRange};
@@ -80,11 +81,11 @@ pub(crate) fn open_table<K: Key + 'static, V: Value + 'static>(
     transaction: &ReadTransaction,
     table: TableDefinition<'_, K, V>,
 ) -> Result<Option<ReadOnlyTable<K, V>>, Error> {
-    match transaction.open_table(table) {
+    contained("tables", || match transaction.open_table(table) {
         Ok(table) => Ok(Some(table)),
         Err(TableError::TableDoesNotExist(_)) => Ok(None),
         Err(error) => Err(error.into()),
-    }
+    })
 }
 
 fn once<T>(
@@ -111,17 +112,19 @@ pub(crate) fn read_state(main: &ReadTransaction) -> Result<State, Error> {
 
 impl Reader {
     pub(crate) fn open(files: &Files) -> Result<Self, Error> {
-        let tail = files.read_tail()?;
-        let main = files.read_main()?;
-        let state = read_state(&main)?;
-        Ok(Self {
-            tail,
-            main,
-            state,
-            counts: Counts::default(),
-            rows: OnceLock::new(),
-            index: OnceLock::new(),
-            frames: OnceLock::new(),
+        contained("tables", || {
+            let tail = files.read_tail()?;
+            let main = files.read_main()?;
+            let state = read_state(&main)?;
+            Ok(Self {
+                tail,
+                main,
+                state,
+                counts: Counts::default(),
+                rows: OnceLock::new(),
+                index: OnceLock::new(),
+                frames: OnceLock::new(),
+            })
         })
     }
 
@@ -150,13 +153,15 @@ impl Reader {
 
     /// The last position that this reader sees. `None` is the empty log.
     pub fn head(&self) -> Result<Option<Position>, Error> {
-        let Some(table) = self.tail_table()? else { return Ok(self.state.checkpoint) };
-        let range = table.range(0..=u64::MAX)?.next_back();
-        let Some((first, stored)) = range.transpose()? else { return Ok(self.state.checkpoint) };
-        let count = Frame::count_of(stored.value())
-            .ok_or_else(|| Error::corrupt("tail", first.value(), "cut short"))?;
-        let last = Position::new(first.value().saturating_add(u64::from(count)).saturating_sub(1));
-        Ok(last.max(self.state.checkpoint))
+        contained("tail", || {
+            let Some(table) = self.tail_table()? else { return Ok(self.state.checkpoint) };
+            let range = table.range(0..=u64::MAX)?.next_back();
+            let Some((first, stored)) = range.transpose()? else { return Ok(self.state.checkpoint) };
+            let count = Frame::count_of(stored.value())
+                .ok_or_else(|| Error::corrupt("tail", first.value(), "cut short"))?;
+            let last = Position::new(first.value().saturating_add(u64::from(count)).saturating_sub(1));
+            Ok(last.max(self.state.checkpoint))
+        })
     }
 
     /// What this reader has done so far.
@@ -194,12 +199,14 @@ impl Reader {
     /// The stream with this name and its last seq at the checkpoint (`None` when all its events
     /// are above it). A stream declared above the checkpoint is not found here.
     pub fn stream(&self, name: &str) -> Result<Option<(Stream, Option<Seq>)>, Error> {
-        let Some(names) = open_table(&self.main, NAMES)? else { return Ok(None) };
-        let Some(number) = names.get(name)? else { return Ok(None) };
-        let stream = Stream::new(number.value())
-            .ok_or_else(|| Error::corrupt("names", name, "a stream of zero"))?;
-        let last = self.stream_row(stream, |row| row.last)?;
-        Ok(Some((stream, last.flatten())))
+        contained("names", || {
+            let Some(names) = open_table(&self.main, NAMES)? else { return Ok(None) };
+            let Some(number) = names.get(name)? else { return Ok(None) };
+            let stream = Stream::new(number.value())
+                .ok_or_else(|| Error::corrupt("names", name, "a stream of zero"))?;
+            let last = self.stream_row(stream, |row| row.last)?;
+            Ok(Some((stream, last.flatten())))
+        })
     }
 
     fn stream_row<T>(
@@ -207,9 +214,11 @@ impl Reader {
         stream: Stream,
         take: impl FnOnce(&StreamRow<'_>) -> T,
     ) -> Result<Option<T>, Error> {
-        let Some(table) = open_table(&self.main, STREAMS)? else { return Ok(None) };
-        let Some(stored) = table.get(stream.get())? else { return Ok(None) };
-        Ok(Some(take(&StreamRow::parse(stream.get(), stored.value())?)))
+        contained("streams", || {
+            let Some(table) = open_table(&self.main, STREAMS)? else { return Ok(None) };
+            let Some(stored) = table.get(stream.get())? else { return Ok(None) };
+            Ok(Some(take(&StreamRow::parse(stream.get(), stored.value())?)))
+        })
     }
 
     /// The stream's name, when it was declared at or below the checkpoint.
@@ -220,16 +229,18 @@ impl Reader {
     /// Every stream declared at or below the checkpoint, by number, with its name and last seq.
     /// Cost: proportional to their number.
     pub fn streams(&self) -> Result<Vec<(Stream, String, Option<Seq>)>, Error> {
-        let Some(table) = open_table(&self.main, STREAMS)? else { return Ok(Vec::new()) };
-        let mut streams = Vec::new();
-        for item in table.range(0..=u64::MAX)? {
-            let (number, stored) = item?;
-            let row = StreamRow::parse(number.value(), stored.value())?;
-            let stream = Stream::new(number.value())
-                .ok_or_else(|| Error::corrupt("streams", 0, "a stream of zero"))?;
-            streams.push((stream, row.name.to_owned(), row.last));
-        }
-        Ok(streams)
+        contained("streams", || {
+            let Some(table) = open_table(&self.main, STREAMS)? else { return Ok(Vec::new()) };
+            let mut streams = Vec::new();
+            for item in table.range(0..=u64::MAX)? {
+                let (number, stored) = item?;
+                let row = StreamRow::parse(number.value(), stored.value())?;
+                let stream = Stream::new(number.value())
+                    .ok_or_else(|| Error::corrupt("streams", 0, "a stream of zero"))?;
+                streams.push((stream, row.name.to_owned(), row.last));
+            }
+            Ok(streams)
+        })
     }
 
     /// The row's newest version at or below `at`; `None` asks for the newest. One seek.
@@ -265,46 +276,56 @@ impl Reader {
 
     /// The value of one index key.
     pub fn index_get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, Error> {
-        let Some(table) = self.index_table()? else { return Ok(None) };
-        Ok(table.get(key)?.map(|value| value.value().to_vec()))
+        contained("index", || {
+            let Some(table) = self.index_table()? else { return Ok(None) };
+            Ok(table.get(key)?.map(|value| value.value().to_vec()))
+        })
     }
 
     /// A small value that a checkpoint put under this name.
     pub fn meta(&self, name: &str) -> Result<Option<Vec<u8>>, Error> {
-        let Some(table) = open_table(&self.main, NAMED)? else { return Ok(None) };
-        Ok(table.get(name)?.map(|value| value.value().to_vec()))
+        contained("named", || {
+            let Some(table) = open_table(&self.main, NAMED)? else { return Ok(None) };
+            Ok(table.get(name)?.map(|value| value.value().to_vec()))
+        })
     }
 
     fn tail_from(&self, from: Position) -> Result<Option<TailRange>, Error> {
-        // What main holds too is passed over by seeking, not by decoding.
-        let from = from.max(Position::after(self.state.checkpoint));
-        let Some(table) = self.tail_table()? else { return Ok(None) };
-        let before = table.range(0..=from.get())?.next_back().transpose()?;
-        let start = before.map_or(0, |(first, _)| first.value());
-        Ok(Some(table.range(start..=u64::MAX)?))
+        contained("tail", || {
+            // What main holds too is passed over by seeking, not by decoding.
+            let from = from.max(Position::after(self.state.checkpoint));
+            let Some(table) = self.tail_table()? else { return Ok(None) };
+            let before = table.range(0..=from.get())?.next_back().transpose()?;
+            let start = before.map_or(0, |(first, _)| first.value());
+            Ok(Some(table.range(start..=u64::MAX)?))
+        })
     }
 
     /// The frames from the one that holds `from` up to the head: main's, then the tail's.
     pub fn frames(&self, from: Position) -> Result<Frames<'_>, Error> {
-        let main = match self.frame_table()? {
-            Some(table) if Some(from) <= self.state.checkpoint => {
-                Source::Every(MainFrames::from(table, self.state.store, from)?)
-            }
-            _ => Source::Done,
-        };
-        Ok(self.frames_by(main, from, self.tail_from(from)?, None))
+        contained("frames", || {
+            let main = match self.frame_table()? {
+                Some(table) if Some(from) <= self.state.checkpoint => {
+                    Source::Every(MainFrames::from(table, self.state.store, from)?)
+                }
+                _ => Source::Done,
+            };
+            Ok(self.frames_by(main, from, self.tail_from(from)?, None))
+        })
     }
 
     /// The frames that hold events of the stream from this seq on.
     ///
     /// Cost: one read for each such frame in main, and a walk of the tail.
     pub fn frames_of(&self, stream: Stream, from: Seq) -> Result<Frames<'_>, Error> {
-        let main = match (self.frame_table()?, open_table(&self.main, SPANS)?) {
-            (Some(frames), Some(spans)) => Source::Spans(frames, spans_from(&spans, stream, from)?),
-            _ => Source::Done,
-        };
-        let tail = self.tail_from(Position::FIRST)?;
-        Ok(self.frames_by(main, Position::FIRST, tail, Some((stream, from))))
+        contained("spans", || {
+            let main = match (self.frame_table()?, open_table(&self.main, SPANS)?) {
+                (Some(frames), Some(spans)) => Source::Spans(frames, spans_from(&spans, stream, from)?),
+                _ => Source::Done,
+            };
+            let tail = self.tail_from(Position::FIRST)?;
+            Ok(self.frames_by(main, Position::FIRST, tail, Some((stream, from))))
+        })
     }
 
     fn frames_by<'r>(
@@ -328,7 +349,9 @@ impl Reader {
     /// Walks the whole log and checks every checksum, every position and the chain over batches.
     /// Returns how many events it holds. Cost: a read of the log and a digest of every event.
     pub fn verify(&self) -> Result<u64, Error> {
-        crate::verify::log(self)
+        contained("frames", || {
+            crate::verify::log(self)
+        })
     }
 
     pub(crate) fn digest_keys(&self) -> Result<HashMap<Stream, DigestKey>, Error> {
@@ -344,17 +367,19 @@ impl Reader {
 
     /// What the log remembers of a stream's batch with this key, at or below the checkpoint.
     pub fn key(&self, stream: Stream, key: &BatchKey) -> Result<Option<KeyRecord>, Error> {
-        let Some(table) = open_table(&self.main, KEYS)? else { return Ok(None) };
-        let Some(stored) = table.get(&key_key(stream.get(), &key.0))? else { return Ok(None) };
-        let mut fields = Fields(stored.value());
-        let mut read = || {
-            Some(KeyRecord {
-                first: Position::new(fields.u64()?)?,
-                last: Position::new(fields.u64()?)?,
-                digest: BatchDigest(fields.array()?),
-            })
-        };
-        read().map(Some).ok_or_else(|| Error::corrupt("keys", stream, "a broken key"))
+        contained("keys", || {
+            let Some(table) = open_table(&self.main, KEYS)? else { return Ok(None) };
+            let Some(stored) = table.get(&key_key(stream.get(), &key.0))? else { return Ok(None) };
+            let mut fields = Fields(stored.value());
+            let mut read = || {
+                Some(KeyRecord {
+                    first: Position::new(fields.u64()?)?,
+                    last: Position::new(fields.u64()?)?,
+                    digest: BatchDigest(fields.array()?),
+                })
+            };
+            read().map(Some).ok_or_else(|| Error::corrupt("keys", stream, "a broken key"))
+        })
     }
 }
 

@@ -6,6 +6,7 @@
 use crate::checkpoint::{
     Changes, check_index_key, check_row, write_index, write_named, write_rows,
 };
+use crate::database::contained;
 use crate::ids::{Position, Stream};
 use crate::index::IndexTable;
 use crate::reader::{Counts, open_table};
@@ -188,7 +189,7 @@ impl<'s> Rebuild<'s> {
     pub fn flush(&mut self) -> Result<(), Error> {
         let _writing = self.shared.writing_main.lock();
         let files = &self.shared.files;
-        let transaction = files.watch(self.write())?;
+        let transaction = files.watch(contained("main file", || self.write()))?;
         files.commit(transaction)?;
         self.wrote();
         Ok(())
@@ -239,7 +240,7 @@ impl<'s> Rebuild<'s> {
             transaction.open_table(META)?.insert(STATE, state.stored().as_slice())?;
             Ok(transaction)
         };
-        let transaction = files.watch(write())?;
+        let transaction = files.watch(contained("main file", write))?;
         files.commit(transaction)?;
         self.shared.log.lock().checkpointed(state);
         self.finished = true;

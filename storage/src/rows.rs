@@ -3,6 +3,7 @@
 //! **Invariant:** the work for one ordinal is bounded: a few steps, then a seek past its versions.
 
 use crate::Error;
+use crate::database::contained;
 use crate::ids::Position;
 use crate::reader::Counts;
 use crate::row::{self, Row, RowKey};
@@ -32,12 +33,14 @@ pub(crate) fn newest(
     at: u64,
     counts: &Counts,
 ) -> Result<Option<Row>, Error> {
-    counts.seek();
-    let mut range = table.range::<&StoredRowKey>(&key.stored(0)..=&key.stored(at))?;
-    let Some(found) = range.next_back() else { return Ok(None) };
-    counts.step();
-    let (key, value) = found?;
-    row::decode(key.value(), value.value()).map(Some)
+    contained("rows", || {
+        counts.seek();
+        let mut range = table.range::<&StoredRowKey>(&key.stored(0)..=&key.stored(at))?;
+        let Some(found) = range.next_back() else { return Ok(None) };
+        counts.step();
+        let (key, value) = found?;
+        row::decode(key.value(), value.value()).map(Some)
+    })
 }
 
 /// Rows of one kind over a range of ordinals, each in its newest version at or below a position.
@@ -185,7 +188,7 @@ impl Iterator for Rows<'_> {
     type Item = Result<(i64, Row), Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let next = self.advance();
+        let next = contained("rows", || self.advance());
         if next.is_err() {
             self.left = None;
             self.range = None;

@@ -3,6 +3,7 @@
 //! **Invariant:** figures are of one reader; nothing is estimated.
 
 use crate::Error;
+use crate::database::contained;
 use crate::ids::{OpenEpoch, Position, StoreId};
 use crate::medium::{Access, Medium, Which};
 use crate::reader::Reader;
@@ -47,6 +48,10 @@ pub struct Stats {
 
 impl Stats {
     pub(crate) fn of(reader: &Reader, medium: &dyn Medium) -> Result<Self, Error> {
+        contained("tables", || Self::walk(reader, medium))
+    }
+
+    fn walk(reader: &Reader, medium: &dyn Medium) -> Result<Self, Error> {
         let mut tables = Vec::new();
         for handle in reader.main().list_tables()? {
             let name = redb::TableHandle::name(&handle).to_owned();

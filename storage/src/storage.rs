@@ -5,6 +5,7 @@
 
 use crate::catalog::Catalog;
 use crate::checkpoint::Checkpoint;
+use crate::database::contained;
 use crate::files::Files;
 use crate::frame::Frame;
 use crate::ids::{OpenEpoch, Position, StoreId, Stream};
@@ -141,12 +142,10 @@ impl Storage {
         shared.files.check()?;
         let dropped = self.admit(&frame)?;
         let stored = frame.stored();
-        let transaction = shared.files.watch(self.write_frame(
-            frame.first,
-            &stored,
-            dropped.as_ref().map(|dropped| dropped.1),
-            durability,
-        ))?;
+        let last = dropped.as_ref().map(|dropped| dropped.1);
+        let transaction = shared.files.watch(contained("tail file", || {
+            self.write_frame(frame.first, &stored, last, durability)
+        }))?;
         shared.files.commit(transaction)?;
         self.appended(frame, stored.len() as u64, dropped.map_or(0, |dropped| dropped.0), durability);
         Ok(())

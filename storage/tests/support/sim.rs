@@ -86,6 +86,56 @@ impl Sim {
         Ok(opened.storage)
     }
 
+    /// Notes where the power went, and brings it back.
+    fn reboot(&mut self) {
+        self.crashes += 1;
+        let Crash { kind, which } = self.disk.crashed().unwrap();
+        *self.crossed.entry((self.step, kind, which)).or_default() += 1;
+        self.disk.reboot(&mut self.dice);
+    }
+
+    /// A short fixed life with everything in it, whose n-th change is the last; then a reboot, and
+    /// the store must go on. False when the life has fewer changes.
+    pub fn cut_at(&mut self, n: u64) -> Result<bool, String> {
+        self.disk.crash_in(n);
+        match self.short_life() {
+            Ok(()) => return Ok(false),
+            Err(Stop::Broken(what)) => return Err(what),
+            Err(Stop::Crash) => self.reboot(),
+        }
+        let after = self.open().and_then(|storage| {
+            self.append(&storage, Durability::Durable)?;
+            self.close(storage)?;
+            self.open()
+        });
+        match after {
+            Ok(_) => Ok(true),
+            Err(Stop::Broken(what)) => Err(what),
+            Err(Stop::Crash) => Err("a crash without one".into()),
+        }
+    }
+
+    fn short_life(&mut self) -> Result<(), Stop> {
+        let storage = self.open()?;
+        self.append(&storage, Durability::Durable)?;
+        self.append(&storage, Durability::Buffered)?;
+        self.sync(&storage)?;
+        self.checkpoint(&storage)?;
+        self.append(&storage, Durability::Durable)?;
+        self.rebuild(&storage)?;
+        self.rebuild(&storage)?;
+        self.close(storage)?;
+        let storage = self.open()?;
+        self.append(&storage, Durability::Durable)?;
+        self.step = Step::Drop;
+        drop(storage);
+        if self.disk.crashed().is_some() {
+            return Err(Stop::Crash);
+        }
+        let storage = self.open()?;
+        self.close(storage)
+    }
+
     /// One life of a store with so many crashes.
     pub fn live(&mut self, crashes: u64) -> Result<(), String> {
         while self.crashes < crashes {
@@ -94,12 +144,7 @@ impl Sim {
             match self.run(opening) {
                 Ok(()) => {}
                 Err(Stop::Broken(what)) => return Err(what),
-                Err(Stop::Crash) => {
-                    self.crashes += 1;
-                    let Crash { kind, which } = self.disk.crashed().unwrap();
-                    *self.crossed.entry((self.step, kind, which)).or_default() += 1;
-                    self.disk.reboot(&mut self.dice);
-                }
+                Err(Stop::Crash) => self.reboot(),
             }
         }
         self.disk.crash_never();
