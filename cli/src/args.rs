@@ -1,0 +1,196 @@
+//! The command line as it is typed.
+//!
+//! **Absent:** what a command does.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+const AFTER: &str = "\
+Examples:
+  turnstore import session.jsonl --protocol aiui     bring a recording in; again later for what is new
+  turnstore sessions                                 what is there, newest first
+  turnstore show my-thread --last 20                 the newest 20 items of a session
+  turnstore events my-thread --raw > copy.jsonl      the source events as they came in
+  turnstore verify                                   refold everything aside and compare
+
+Exit codes:
+  0  done
+  1  failed: nothing was changed by what the message names
+  2  the command line is wrong
+  3  done, but some of the input was refused; each refusal is named on stderr, the rest is in
+  4  verify found a difference";
+
+/// An embedded, event-sourced session store for agent hosts: bring recordings in, look at sessions, verify.
+#[derive(Debug, Parser)]
+#[command(name = "turnstore", version, about, after_help = AFTER, max_term_width = 110)]
+pub(crate) struct Line {
+    /// The store: one file at rest, with a small `-tail` beside it while somebody writes.
+    #[arg(long, global = true, value_name = "PATH", default_value = "./turnstore.db")]
+    pub(crate) store: PathBuf,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Append recordings to the store; running it again adds only what is new.
+    Import(Import),
+    /// List sessions, most recently changed first.
+    Sessions(Sessions),
+    /// Numbers of the store: head, counts, bytes per table, how far the checkpoint lags.
+    Stats(Stats),
+    /// Show a window or page of a session: turns, items, cursor.
+    Show(Show),
+    /// Print the stored events of a session.
+    Events(Events),
+    /// List open interactions of a session, or of all.
+    Pending(Pending),
+    /// List the artifacts of a session.
+    Artifacts(OfSession),
+    /// Print the canonical hash of a session's state, alone on its line.
+    Hash(OfSession),
+    /// Drop every projection and fold it again from the log.
+    Rebuild(Whole),
+    /// Fold everything aside and compare it with what is stored; names the first difference.
+    Verify(Whole),
+    /// Fold a recording without a store and print it in the protocol's own message shape.
+    Project(Project),
+}
+
+/// A wire protocol that recordings are in.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Protocol {
+    /// AIUI, the AG-UI compatible event set: JSON lines, a JSON array, or server-sent events.
+    Aiui,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+A file is one session: --session, else the thread id that its events name, else its file name without the ending.
+A directory stands for the files in it. Running the same import again, on the same or a longer file, or after the
+process was killed, doubles nothing.
+
+Examples:
+  turnstore import examples/recordings --protocol aiui
+  turnstore import run-1.jsonl run-2.sse --protocol aiui --store agent.db")]
+pub(crate) struct Import {
+    /// Recordings, or directories of them.
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// What the recordings are written in.
+    #[arg(long)]
+    pub(crate) protocol: Protocol,
+    /// The session that the events go to, instead of the thread that they name.
+    #[arg(long, value_name = "ID")]
+    pub(crate) session: Option<String>,
+    /// Items of the newest window to show for each session.
+    #[arg(long, value_name = "N", default_value_t = 6)]
+    pub(crate) last: usize,
+    /// Print one JSON object a line: one for each acknowledged append, then one for each file.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  turnstore sessions --limit 5")]
+pub(crate) struct Sessions {
+    /// How many at most.
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    pub(crate) limit: usize,
+    /// Go on behind an earlier list.
+    #[arg(long, value_name = "CURSOR")]
+    pub(crate) cursor: Option<String>,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Stats {
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  turnstore show my-thread                     the newest window
+  turnstore show my-thread --cursor TOKEN      the page that an earlier one pointed to
+  turnstore show my-thread --all               everything, oldest first")]
+pub(crate) struct Show {
+    /// The session.
+    pub(crate) session: String,
+    /// How many of the newest items.
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub(crate) last: usize,
+    /// A cursor that an earlier page printed.
+    #[arg(long, value_name = "CURSOR", conflicts_with = "all")]
+    pub(crate) cursor: Option<String>,
+    /// Every item, oldest first.
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  turnstore events my-thread --from 100
+  turnstore events my-thread --raw > copy.jsonl")]
+pub(crate) struct Events {
+    /// The session.
+    pub(crate) session: String,
+    /// First seq to print.
+    #[arg(long, value_name = "SEQ", default_value_t = 1)]
+    pub(crate) from: u64,
+    /// Print each accepted source event as it came in, one JSON a line.
+    #[arg(long)]
+    pub(crate) raw: bool,
+    /// Print one JSON object a line.
+    #[arg(long, conflicts_with = "raw")]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Pending {
+    /// The session; without it, every session.
+    pub(crate) session: Option<String>,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct OfSession {
+    /// The session.
+    pub(crate) session: String,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Whole {
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  turnstore project session.jsonl --protocol aiui --input start.json")]
+pub(crate) struct Project {
+    /// The recording.
+    pub(crate) file: PathBuf,
+    /// What it is written in.
+    #[arg(long)]
+    pub(crate) protocol: Protocol,
+    /// Starting messages and state: {\"messages\": [..], \"state\": ..}.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) input: Option<PathBuf>,
+}

@@ -1,0 +1,81 @@
+//! Text of sessions made fit for a terminal.
+
+use std::borrow::Cow;
+
+use unicode_width::UnicodeWidthChar;
+
+/// Text on one line: line ends become spaces, other control characters a visible stand-in.
+pub(crate) fn one_line(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    for word in text.split(['\n', '\r', '\t']).map(str::trim).filter(|word| !word.is_empty()) {
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.extend(word.chars().map(harmless));
+    }
+    line
+}
+
+/// Text with its line ends and tabs, other control characters as a visible stand-in.
+pub(crate) fn lines(text: &str) -> Cow<'_, str> {
+    if text.chars().all(|c| c == '\n' || c == '\t' || harmless(c) == c) {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.replace("\r\n", "\n").chars().map(|c| if c == '\n' || c == '\t' { c } else { harmless(c) }).collect())
+}
+
+/// Characters of a text that one line can show at most.
+const FRONT_CHARS: usize = 400;
+
+/// The front of a text, as much as one line can show.
+pub(crate) fn front(text: &str) -> &str {
+    text.char_indices().nth(FRONT_CHARS).and_then(|(at, _)| text.get(..at)).unwrap_or(text)
+}
+
+/// The front of a text, at most `columns` wide, with an ellipsis when something is left out.
+pub(crate) fn clip(text: &str, columns: usize) -> String {
+    let mut clipped = String::new();
+    let mut used = 0;
+    for c in text.chars() {
+        let wide = c.width().unwrap_or(0);
+        if used + wide > columns {
+            while used + 1 > columns {
+                let Some(last) = clipped.pop() else { break };
+                used = used.saturating_sub(last.width().unwrap_or(0));
+            }
+            clipped.push('…');
+            return clipped;
+        }
+        used += wide;
+        clipped.push(c);
+    }
+    clipped
+}
+
+/// Control characters, and those that turn the direction of text around, become a visible stand-in.
+fn harmless(c: char) -> char {
+    match c {
+        '\0'..='\u{1f}' => char::from_u32(0x2400 + u32::from(c)).unwrap_or('\u{fffd}'),
+        '\u{7f}'..='\u{9f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => '\u{fffd}',
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escape_sequences_do_not_reach_the_terminal() {
+        assert_eq!(one_line("a\u{1b}[2Jb\u{7}"), "a␛[2Jb␇");
+        assert_eq!(lines("a\r\nb\u{9b}c"), "a\nb\u{fffd}c");
+    }
+
+    #[test]
+    fn clipping_counts_columns_and_not_bytes() {
+        assert_eq!(clip("abc", 3), "abc");
+        assert_eq!(clip("abcd", 3), "ab…");
+        assert_eq!(clip("日本語", 4), "日…");
+        assert_eq!(clip("日本語", 6), "日本語");
+    }
+}
