@@ -58,6 +58,22 @@ pub enum Error {
         /// The limit.
         bytes_max: u64,
     },
+    /// The store has no session of this id. Use one that the list of sessions names.
+    #[error("the store has no session {session:?}")]
+    NoSession {
+        /// The id.
+        session: String,
+    },
+    /// More was asked for at once than a limit allows. Ask for less and follow the cursor.
+    #[error("a window of {asked} is above {limit} = {asked_max}; ask for less and follow its cursor")]
+    Window {
+        /// What was asked for.
+        asked: usize,
+        /// Name of the limit.
+        limit: &'static str,
+        /// The limit.
+        asked_max: usize,
+    },
     /// The engine was closed. Open it again.
     #[error("the store is closed")]
     Closed,

@@ -85,6 +85,11 @@ impl Shared {
         self.head.lock().clone()
     }
 
+    /// Whether another process may be writing, which then does not know of this one's views.
+    pub(crate) fn only_reads(&self) -> bool {
+        matches!(&*self.floor.read(), Some(Floor::Reading(_)))
+    }
+
     /// A short look at the files. Drop it before handing control back to a caller.
     pub(crate) fn reader(&self) -> Result<Reader, Error> {
         match &*self.floor.read() {

@@ -146,6 +146,11 @@ impl Reader {
         self.state.epoch
     }
 
+    /// Whether the store was closed: no writer has it open, and none died with it open.
+    pub fn at_rest(&self) -> bool {
+        self.state.tail.is_none()
+    }
+
     /// Up to where rows and index speak. `None` before the first checkpoint.
     pub fn checkpoint(&self) -> Option<Position> {
         self.state.checkpoint

@@ -188,6 +188,17 @@ impl Lookup {
     }
 }
 
+/// The digest under which an id is found, and its row.
+pub(crate) fn row_of_id(space: Space, id: &str, epoch: u32) -> (Digest, RowRef) {
+    let digest = digest(space, id);
+    (digest, row_of(space.on_shelf(), &digest, epoch))
+}
+
+/// The row of a timeline id whose digest is known.
+pub(crate) fn row_of_digest(digest: &Digest, epoch: u32) -> RowRef {
+    row_of(false, digest, epoch)
+}
+
 fn digest(space: Space, id: &str) -> Digest {
     let mut hasher = blake3::Hasher::new();
     hasher.update(&[space as u8]);

@@ -1,0 +1,382 @@
+//! Where a session's header, pages and text are: in memory, in the cache, in rows, or folded again from the log.
+//!
+//! **Invariant:** what the header counts is found, or it is trouble with a row; trouble with a row means the log is asked, and only when
+//! the log does not answer either does the call fail.
+
+use std::cell::OnceCell;
+use std::sync::Arc;
+
+use rkyv::util::AlignedVec;
+use turnstore_storage::{Position, Reader, RowKey, Seq, Stream};
+
+use super::View;
+use super::cache::Cached;
+use crate::error::Error;
+use crate::event;
+use crate::index::{self, Placed};
+use crate::state::{BadRow, Header, HeaderArchive, PAGE_ENTRIES, PageArchive, RowKind, RowRef, Sequence, Session, State};
+
+/// Why a read did not succeed.
+#[derive(Debug)]
+pub(crate) enum Trouble {
+    /// The call fails.
+    Error(Error),
+    /// A row is missing or does not read: the session is folded again.
+    Row(BadRow),
+}
+
+impl From<Error> for Trouble {
+    fn from(error: Error) -> Self {
+        Self::Error(error)
+    }
+}
+
+impl From<BadRow> for Trouble {
+    fn from(bad: BadRow) -> Self {
+        Self::Row(bad)
+    }
+}
+
+impl From<turnstore_storage::Error> for Trouble {
+    fn from(error: turnstore_storage::Error) -> Self {
+        Self::Error(error.into())
+    }
+}
+
+impl Trouble {
+    fn into_error(self, session: &str) -> Error {
+        match self {
+            Self::Error(error) => error,
+            Self::Row(source) => Error::Row { session: session.to_owned(), source },
+        }
+    }
+}
+
+/// One call's look at the files. The reader is opened when it is first needed and ends with the call.
+pub(crate) struct Look<'v> {
+    pub(crate) view: &'v View,
+    follows: bool,
+    reader: OnceCell<Reader>,
+}
+
+impl<'v> Look<'v> {
+    pub(crate) fn new(view: &'v View) -> Self {
+        Self { view, follows: view.shared.only_reads(), reader: OnceCell::new() }
+    }
+
+    pub(crate) fn reader(&self) -> Result<&Reader, Error> {
+        if let Some(reader) = self.reader.get() {
+            return Ok(reader);
+        }
+        let reader = self.view.shared.reader()?;
+        Ok(self.reader.get_or_init(|| reader))
+    }
+
+    /// Up to where rows are read. Beside another process's writer it is the newest checkpoint: that writer does not know of this view.
+    pub(crate) fn checkpoint(&self) -> Result<Option<Position>, Error> {
+        if self.follows { Ok(self.reader()?.checkpoint()) } else { Ok(self.view.head.checkpoint) }
+    }
+
+    /// Up to where the log is read.
+    pub(crate) fn position(&self) -> Result<Option<Position>, Error> {
+        if self.follows { self.checkpoint() } else { Ok(self.view.head.position) }
+    }
+
+    /// A row's newest version that this look sees; damage counts as absence.
+    fn row(&self, key: &RowKey) -> Result<Option<(Position, AlignedVec)>, Error> {
+        let Some(checkpoint) = self.checkpoint()? else { return Ok(None) };
+        match self.reader()?.row(key, Some(checkpoint)) {
+            Ok(row) => Ok(row.map(|row| (row.version, row.bytes))),
+            Err(turnstore_storage::Error::Corrupt(_)) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The session of this id; `None` when the store has none.
+    pub(crate) fn find(&self, name: &str) -> Result<Option<Found<'_>>, Error> {
+        let head = &self.view.head;
+        if let Some((name, stream)) = head.names.get_key_value(name) {
+            if let Some(shown) = head.sessions.get(stream) {
+                return Ok(Some(Found::of_state(self, *stream, name.clone(), shown.state.clone(), Some(shown.opened_seq))));
+            }
+        }
+        match self.stream(name)? {
+            Some(stream) => self.find_in_rows(stream, Arc::from(name)),
+            None => Ok(None),
+        }
+    }
+
+    /// The number of a session that is not in memory.
+    fn stream(&self, name: &str) -> Result<Option<Stream>, Error> {
+        let cache = &self.view.shared.cache;
+        if let Some(stream) = cache.stream(name) {
+            return Ok(Some(stream));
+        }
+        if self.checkpoint()?.is_none() {
+            return Ok(None);
+        }
+        let Some((stream, _)) = self.reader()?.stream(name)? else { return Ok(None) };
+        cache.put_stream(Arc::from(name), stream);
+        Ok(Some(stream))
+    }
+
+    /// The session with this number, whose id the caller knows.
+    pub(crate) fn find_in_rows(&self, stream: Stream, name: Arc<str>) -> Result<Option<Found<'_>>, Error> {
+        let Some(checkpoint) = self.checkpoint()? else { return Ok(None) };
+        let row = RowRef { kind: RowKind::Header, epoch: 0, ordinal: 0 };
+        let key = key(stream, row);
+        let cache = &self.view.shared.cache;
+        if let Some(Cached::Header(header)) = cache.get(&key, checkpoint.get()) {
+            return Ok(Some(Found::of_header(self, stream, name, header)));
+        }
+        let read = self.row(&key)?.and_then(|(version, bytes)| Some((version, HeaderArchive::new(row, bytes).ok()?)));
+        if let Some((version, header)) = read {
+            cache.put(key, version, checkpoint.get(), Cached::Header(header.clone()));
+            return Ok(Some(Found::of_header(self, stream, name, header)));
+        }
+        let state = self.refold(stream, None)?;
+        Ok((state.header().last_seq > 0).then(|| Found { whole: true, ..Found::of_state(self, stream, name, state, None) }))
+    }
+
+    /// Folds a session from its first event up to `last`, or to this look's position. Memory grows with the session: this is the rare
+    /// way, taken when a row is lost.
+    fn refold(&self, stream: Stream, last: Option<u64>) -> Result<Arc<State>, Error> {
+        let cache = &self.view.shared.cache;
+        if let Some(state) = last.and_then(|last| cache.refolded(stream, last)) {
+            return Ok(state);
+        }
+        let position = self.position()?;
+        let mut session = Session::empty();
+        for frame in self.reader()?.frames_of(stream, Seq::FIRST)? {
+            for entry in frame?.entries() {
+                let entry = entry?;
+                let beyond = last.is_some_and(|last| entry.seq.get() > last) || Some(entry.position) > position;
+                if entry.stream == stream && !beyond {
+                    let event = event::decode(entry.position, stream, entry.seq, entry.bytes);
+                    session.reduce(&event.map_err(|source| Error::Event { position: entry.position, source })?);
+                }
+            }
+        }
+        let state = session.state;
+        cache.put_refolded(stream, state.header().last_seq, state.clone());
+        Ok(state)
+    }
+}
+
+/// The numbers of a session's header.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Outline {
+    pub(crate) epoch: u32,
+    pub(crate) last_seq: u64,
+    pub(crate) first: i64,
+    pub(crate) next: i64,
+    pub(crate) shelf_next: i64,
+    pub(crate) diagnostics: i64,
+    pub(crate) current: Option<i64>,
+}
+
+impl Outline {
+    /// Ordinals of a sequence: the lowest used, and the next above.
+    pub(crate) fn extent(&self, sequence: Sequence) -> (i64, i64) {
+        match sequence {
+            Sequence::Timeline => (self.first, self.next),
+            Sequence::Shelf => (0, self.shelf_next),
+            Sequence::Diagnostics => (0, self.diagnostics),
+        }
+    }
+
+    /// Pages of a sequence, in order.
+    pub(crate) fn pages(&self, sequence: Sequence) -> std::ops::Range<i64> {
+        let (first, next) = self.extent(sequence);
+        if next <= first { 0..0 } else { first.div_euclid(PAGE_ENTRIES)..(next - 1).div_euclid(PAGE_ENTRIES) + 1 }
+    }
+}
+
+enum Top {
+    Memory(Arc<State>),
+    Row(HeaderArchive),
+}
+
+/// One session as a view sees it.
+pub(crate) struct Found<'l> {
+    pub(crate) look: &'l Look<'l>,
+    pub(crate) stream: Stream,
+    pub(crate) name: Arc<str>,
+    pub(crate) outline: Outline,
+    top: Top,
+    /// Clock of its rows: the seq up to which it is in them.
+    saved: u64,
+    opened_seq: Option<u64>,
+    /// Everything is in memory, and what is not does not exist.
+    whole: bool,
+}
+
+fn key(stream: Stream, row: RowRef) -> RowKey {
+    RowKey { stream, epoch: row.epoch, kind: row.kind as u8, ordinal: row.ordinal }
+}
+
+impl<'l> Found<'l> {
+    fn of_state(look: &'l Look<'l>, stream: Stream, name: Arc<str>, state: Arc<State>, opened_seq: Option<u64>) -> Self {
+        let header = state.header();
+        let outline = Outline {
+            epoch: header.epoch,
+            last_seq: header.last_seq,
+            first: header.first,
+            next: header.next,
+            shelf_next: header.shelf_next,
+            diagnostics: header.diagnostics,
+            current: header.current,
+        };
+        let saved = state.saved();
+        Self { look, stream, name, outline, top: Top::Memory(state), saved, opened_seq, whole: false }
+    }
+
+    fn of_header(look: &'l Look<'l>, stream: Stream, name: Arc<str>, header: HeaderArchive) -> Self {
+        let archived = header.get();
+        let outline = Outline {
+            epoch: archived.epoch.to_native(),
+            last_seq: archived.last_seq.to_native(),
+            first: archived.first.to_native(),
+            next: archived.next.to_native(),
+            shelf_next: archived.shelf_next.to_native(),
+            diagnostics: archived.diagnostics.to_native(),
+            current: archived.current.as_ref().map(|current| current.to_native()),
+        };
+        let saved = outline.last_seq;
+        Self { look, stream, name, outline, top: Top::Row(header), saved, opened_seq: None, whole: false }
+    }
+
+    /// The same session, folded again from the log.
+    fn refolded(&self) -> Result<Self, Error> {
+        let state = self.look.refold(self.stream, Some(self.outline.last_seq))?;
+        if state.header().last_seq != self.outline.last_seq {
+            let row = RowRef { kind: RowKind::Header, epoch: 0, ordinal: 0 };
+            let what = format!("the log has {} events of the session, not {}", state.header().last_seq, self.outline.last_seq);
+            return Err(Error::Row { session: self.name.to_string(), source: BadRow::new(row, what) });
+        }
+        let opened = self.opened_seq;
+        Ok(Self { whole: true, ..Self::of_state(self.look, self.stream, self.name.clone(), state, opened) })
+    }
+
+    /// The state, for what is only in memory.
+    pub(crate) fn state(&self) -> Option<&State> {
+        match &self.top {
+            Top::Memory(state) => Some(state),
+            Top::Row(_) => None,
+        }
+    }
+
+    /// The whole header. Cost: one copy of it.
+    pub(crate) fn header(&self) -> Result<Header, Trouble> {
+        match &self.top {
+            Top::Memory(state) => Ok(state.header().clone()),
+            Top::Row(header) => {
+                let row = RowRef { kind: RowKind::Header, epoch: 0, ordinal: 0 };
+                rkyv::deserialize::<Header, rkyv::rancor::Error>(header.get()).map_err(|error| BadRow::new(row, error).into())
+            }
+        }
+    }
+
+    /// The bytes of the header's archive.
+    pub(crate) fn header_archive(&self) -> Result<HeaderArchive, Trouble> {
+        let row = RowRef { kind: RowKind::Header, epoch: 0, ordinal: 0 };
+        match &self.top {
+            Top::Memory(state) => Ok(HeaderArchive::of(row, state.header())?),
+            Top::Row(header) => Ok(header.clone()),
+        }
+    }
+
+    /// Ordinals of what waits, in the order of asking.
+    pub(crate) fn pending(&self) -> Vec<i64> {
+        match &self.top {
+            Top::Memory(state) => state.header().pending.clone(),
+            Top::Row(header) => header.get().pending.iter().map(|ordinal| ordinal.to_native()).collect(),
+        }
+    }
+
+    fn row_ref(&self, sequence: Sequence, page: i64) -> RowRef {
+        let epoch = if sequence == Sequence::Timeline { self.outline.epoch } else { 0 };
+        RowRef { kind: RowKind::of(sequence), epoch, ordinal: page }
+    }
+
+    /// A page that the header counts.
+    pub(crate) fn page(&self, sequence: Sequence, page: i64) -> Result<PageArchive, Trouble> {
+        if let Some(archive) = self.state().and_then(|state| state.page_archive(sequence, page)) {
+            return Ok(archive);
+        }
+        let row = self.row_ref(sequence, page);
+        let key = key(self.stream, row);
+        let cache = &self.look.view.shared.cache;
+        if let (false, Some(Cached::Page(archive))) = (self.whole, cache.get(&key, self.saved)) {
+            return Ok(archive);
+        }
+        let (version, bytes) = self.read(&key, row)?;
+        let archive = PageArchive::new(row, bytes)?;
+        cache.put(key, version, self.saved, Cached::Page(archive.clone()));
+        Ok(archive)
+    }
+
+    /// A sealed piece of text that an entry counts.
+    pub(crate) fn piece(&self, kind: RowKind, ordinal: i64) -> Result<Arc<str>, Trouble> {
+        if let Some(text) = self.state().and_then(|state| state.piece(kind, ordinal)) {
+            return Ok(Arc::from(text));
+        }
+        let row = RowRef { kind, epoch: if kind == RowKind::Text { self.outline.epoch } else { 0 }, ordinal };
+        let key = key(self.stream, row);
+        let cache = &self.look.view.shared.cache;
+        if let (false, Some(Cached::Piece(text))) = (self.whole, cache.get(&key, self.saved)) {
+            return Ok(text);
+        }
+        let (version, bytes) = self.read(&key, row)?;
+        let text: Arc<str> = std::str::from_utf8(&bytes).map(Arc::from).map_err(|error| BadRow::new(row, error))?;
+        cache.put(key, version, self.saved, Cached::Piece(text.clone()));
+        Ok(text)
+    }
+
+    fn read(&self, key: &RowKey, row: RowRef) -> Result<(Position, AlignedVec), Trouble> {
+        if self.whole {
+            return Err(BadRow::new(row, "not in the log either").into());
+        }
+        self.look.row(key)?.ok_or_else(|| BadRow::new(row, "missing").into())
+    }
+
+    /// The bytes of a row that may be absent.
+    pub(crate) fn optional(&self, row: RowRef) -> Result<Option<AlignedVec>, Trouble> {
+        if self.whole {
+            return Ok(None);
+        }
+        Ok(self.look.row(&key(self.stream, row))?.map(|(_, bytes)| bytes))
+    }
+
+    /// Last seq of the session when the process that writes the store opened it: what is older was written by a process that is gone.
+    pub(crate) fn opened_seq(&self) -> Result<u64, Trouble> {
+        if let Some(opened) = self.opened_seq {
+            return Ok(opened);
+        }
+        let reader = self.look.reader()?;
+        let placed = reader.index_get(&index::placed_key(self.stream))?;
+        let placed = placed.and_then(|bytes| Placed::from_bytes(&bytes).ok()).unwrap_or_default();
+        let now = placed.open_epoch == reader.open_epoch().get() && !reader.at_rest();
+        Ok(if now { placed.opened_seq } else { self.outline.last_seq })
+    }
+}
+
+impl View {
+    /// Reads a session; on a row that is lost or damaged, folds the session again from the log and reads that.
+    pub(crate) fn read<T>(&self, session: &str, read: impl Fn(&Found<'_>) -> Result<T, Trouble>) -> Result<T, Error> {
+        let look = Look::new(self);
+        let found = look.find(session)?.ok_or_else(|| Error::NoSession { session: session.to_owned() })?;
+        read_found(&found, read)
+    }
+}
+
+/// [`View::read`] of a session that was found.
+pub(crate) fn read_found<T>(found: &Found<'_>, read: impl Fn(&Found<'_>) -> Result<T, Trouble>) -> Result<T, Error> {
+    match read(found) {
+        Err(Trouble::Row(_)) if !found.whole => {
+            let whole = found.refolded()?;
+            read(&whole).map_err(|trouble| trouble.into_error(&found.name))
+        }
+        outcome => outcome.map_err(|trouble| trouble.into_error(&found.name)),
+    }
+}
