@@ -19,6 +19,11 @@ pub trait Contender: Sync {
     /// Opens the store in `dir`, which exists; creates it when it is not there.
     fn open(&self, dir: &Path) -> Outcome<Box<dyn Store>>;
 
+    /// What somebody must do before a killed store opens again. Not timed.
+    fn after_kill(&self, _dir: &Path) -> Outcome<()> {
+        Ok(())
+    }
+
     /// Appends every batch as fast as this contender can, durable when it returns and the store is closed.
     fn import(&self, dir: &Path, batches: &mut dyn Iterator<Item = (String, Steps)>) -> Outcome<()>;
 }

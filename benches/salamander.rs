@@ -37,6 +37,12 @@ impl Contender for Salamander {
         Ok(Box::new(Grouped::start(move || Ok(Log { database: Database::open(&dir)? }))?))
     }
 
+    /// Its lock file stays behind and must be deleted by hand.
+    fn after_kill(&self, dir: &Path) -> Outcome<()> {
+        std::fs::remove_file(dir.join("LOCK"))?;
+        Ok(())
+    }
+
     fn import(&self, dir: &Path, batches: &mut dyn Iterator<Item = (String, Steps)>) -> Outcome<()> {
         let mut log = Log { database: Database::open(dir)? };
         for (session, steps) in batches {

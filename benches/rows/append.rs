@@ -5,9 +5,13 @@
 use crate::bar::{Bar, Report, mebibytes, thousands};
 use crate::contender::{Contender, Store};
 use crate::failure::Outcome;
+use crate::fixture;
 use crate::round::{Load, PRODUCERS, Ran, run};
 use crate::sample::{Samples, median_ratio};
 use crate::setting::{Setting, bytes_below};
+
+/// Events that each store holds before the first round: a store in use is not empty.
+const HISTORY_EVENTS: usize = 100_000;
 
 /// A contender with its open store and what its rounds came to.
 struct Entrant<'s> {
@@ -38,6 +42,7 @@ fn rounds<'s>(setting: &'s Setting<'_>, row: &str, appends: usize, events: usize
     let mut entrants = Vec::new();
     for contender in setting.contenders() {
         let dir = setting.place(row, contender.name())?;
+        contender.import(&dir, &mut fixture::batches(HISTORY_EVENTS))?;
         let store = contender.open(&dir)?;
         entrants.push(Entrant { contender, dir, store, rounds: Vec::new() });
     }
@@ -82,7 +87,9 @@ fn report(name: &'static str, entrants: Vec<Entrant<'_>>, bars: Vec<Bar>) -> Out
             mebibytes(bytes_below(&entrant.dir)?),
         ]);
     }
-    let notes =
-        vec![format!("{PRODUCERS} threads wait for each answer; rounds interleaved, the ratio is the median of the rounds' ratios")];
+    let notes = vec![format!(
+        "{PRODUCERS} threads wait for each answer; every store begins with {} events; rounds interleaved, the ratio is the median of the rounds' ratios",
+        thousands(HISTORY_EVENTS as f64)
+    )];
     Ok(Report { name, columns, lines, notes, bars })
 }

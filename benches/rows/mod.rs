@@ -1,3 +1,10 @@
-//! The rows of the comparison, in the order they run.
+//! The rows of the comparison.
 
+pub mod alone;
 pub mod append;
+pub mod depth;
+pub mod memory;
+pub mod open;
+pub mod rebuild;
+pub mod size;
+pub mod window;
