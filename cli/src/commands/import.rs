@@ -100,9 +100,9 @@ fn warn(bar: &ProgressBar, tally: &Tally) {
     let file = text::one_line(&tally.file.display().to_string());
     for remark in &tally.refused.named {
         let reason = text::clip(&text::one_line(&remark.reason), 200);
-        let place = format!("line {}", remark.line);
-        let place = if reason.starts_with(&place) { String::new() } else { format!("{place}: ") };
-        say(bar, &format!("{file}: {place}{reason}"));
+        let place = format!("line {}: ", remark.line);
+        let place = if reason.starts_with(&place) { String::new() } else { place };
+        say(bar, &format!("{file}: {place}{}: {reason}", remark.code));
     }
     if tally.refused.unnamed() > 0 {
         say(bar, &format!("{file}: and {} more that could not be taken in", number::count(tally.refused.unnamed())));

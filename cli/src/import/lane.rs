@@ -56,8 +56,10 @@ impl<'e> Lane<'e> {
         let stream = self.stream.clone();
         let decoded = chunk.decode(&mut self.decoder, &stream);
         let (facts, places) = self.fresh(&decoded)?;
+        let mut before = None;
         for (stated, place) in facts.iter().zip(places) {
-            self.remark(stated, *place);
+            self.remark(before, stated, *place);
+            before = Some(&stated.fact);
         }
         let Some(last) = places.last() else { return Ok(()) };
         match self.engine.submit(&self.tally.session, Batch::of(facts.iter().cloned())) {
@@ -115,15 +117,12 @@ impl<'e> Lane<'e> {
         }
     }
 
-    fn remark(&mut self, stated: &Stated<'_>, place: Place) {
-        if let Fact::DiagnosticNoted(noted) = &stated.fact {
-            let reason = noted.detail.as_deref().unwrap_or("kept as it came");
-            if noted.code == code::SOURCE_UNREADABLE {
-                self.tally.refused.add(place.line, &noted.code, reason);
-            } else {
-                self.tally.diagnostics.add(place.line, &noted.code, reason);
-            }
-        }
+    fn remark(&mut self, before: Option<&Fact<'_>>, stated: &Stated<'_>, place: Place) {
+        let Fact::DiagnosticNoted(noted) = &stated.fact else { return };
+        let nameless = matches!(before, Some(Fact::Opaque(opaque)) if opaque.name.is_empty());
+        let no_event = noted.code == code::SOURCE_UNREADABLE || noted.code == code::MALFORMED_EVENT || nameless;
+        let remarks = if no_event { &mut self.tally.refused } else { &mut self.tally.diagnostics };
+        remarks.add(place.line, &noted.code, noted.detail.as_deref().unwrap_or("kept as it came"));
     }
 
     /// Appends event by event, when one of them makes the whole batch unacceptable.
