@@ -10,6 +10,7 @@ pub const CHUNK_BYTES_MAX: usize = 4096;
 
 /// Growing text: what is sealed is counted and digested here and stored in rows of its own, the tail is inline.
 #[derive(Archive, Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
+#[rkyv(derive(Debug))]
 pub struct Chunked {
     /// Sealed pieces so far.
     pub sealed: u32,

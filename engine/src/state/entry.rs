@@ -8,6 +8,7 @@ use super::chunked::Chunked;
 
 /// The numbered sequences of a session. Each is stored in pages of [`PAGE_ENTRIES`].
 #[derive(Archive, Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[rkyv(derive(Debug))]
 pub enum Sequence {
     /// Turns and their items, in arrival order; imported history goes below zero.
     Timeline,
@@ -22,6 +23,7 @@ pub const PAGE_ENTRIES: i64 = 16;
 
 /// Sixteen neighbours of one sequence, and the unit in which they are archived.
 #[derive(Archive, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
+#[rkyv(derive(Debug))]
 pub struct Page {
     /// Entry `i` has ordinal `page * PAGE_ENTRIES + i`; `None` where nothing is (yet).
     pub entries: Vec<Option<Entry>>,
@@ -29,6 +31,7 @@ pub struct Page {
 
 /// One place in a sequence.
 #[derive(Archive, Serialize, Deserialize, Clone, Debug, PartialEq)]
+#[rkyv(derive(Debug))]
 pub struct Entry {
     /// Ordinal of its turn's entry; `None` outside any turn.
     pub turn: Option<i64>,
@@ -42,6 +45,7 @@ pub struct Entry {
 
 /// What an entry is.
 #[derive(Archive, Serialize, Deserialize, Clone, Debug, PartialEq)]
+#[rkyv(derive(Debug))]
 pub enum Body {
     /// A turn; its items are the timeline entries that name it.
     Turn(Turn),
@@ -82,6 +86,7 @@ pub enum Body {
 
 /// A turn.
 #[derive(Archive, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
+#[rkyv(derive(Debug))]
 pub struct Turn {
     /// Turn id.
     pub id: String,
@@ -119,6 +124,7 @@ pub struct Turn {
 
 /// An artifact by path.
 #[derive(Archive, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[rkyv(derive(Debug))]
 pub struct PathArtifact {
     /// Full relative path, untouched.
     pub path: String,
@@ -128,6 +134,7 @@ pub struct PathArtifact {
 
 /// What a part holds.
 #[derive(Archive, Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[rkyv(derive(Debug))]
 pub enum PartRole {
     /// Text.
     Text,
@@ -139,6 +146,7 @@ pub enum PartRole {
 
 /// How a part's text came to stand. Source: `protocols.md`, section 6.2.
 #[derive(Archive, Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[rkyv(derive(Debug))]
 pub enum Mark {
     /// More may come.
     #[default]
@@ -166,6 +174,7 @@ impl Mark {
 
 /// Content of a part or a result.
 #[derive(Archive, Serialize, Deserialize, Clone, Debug, PartialEq)]
+#[rkyv(derive(Debug))]
 pub enum Content {
     /// Text.
     Text(Chunked),
@@ -186,6 +195,7 @@ pub enum Content {
 
 /// A text, reasoning or activity part.
 #[derive(Archive, Serialize, Deserialize, Clone, Debug, PartialEq)]
+#[rkyv(derive(Debug))]
 pub struct Part {
     /// Part id.
     pub id: String,
@@ -215,6 +225,7 @@ pub struct Part {
 
 /// A tool call.
 #[derive(Archive, Serialize, Deserialize, Clone, Debug, PartialEq)]
+#[rkyv(derive(Debug))]
 pub struct Tool {
     /// Tool call id.
     pub id: String,
@@ -250,6 +261,7 @@ pub struct Tool {
 
 /// One result of a tool call.
 #[derive(Archive, Serialize, Deserialize, Clone, Debug, PartialEq)]
+#[rkyv(derive(Debug))]
 pub struct ToolResult {
     /// Seq at which it arrived: the order among results of one message.
     pub seq: u64,
@@ -273,6 +285,7 @@ pub struct ToolResult {
 
 /// A result with a place of its own in the timeline.
 #[derive(Archive, Serialize, Deserialize, Clone, Debug, PartialEq)]
+#[rkyv(derive(Debug))]
 pub struct LoneResult {
     /// Tool call id that it names.
     pub tool: String,
@@ -282,6 +295,7 @@ pub struct LoneResult {
 
 /// Where an interaction stands. Source: `protocols.md`, section 3.6.
 #[derive(Archive, Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq)]
+#[rkyv(derive(Debug))]
 pub enum InteractionStatus {
     /// Waits for an answer.
     Pending,
@@ -293,6 +307,7 @@ pub enum InteractionStatus {
 
 /// A question and what became of it.
 #[derive(Archive, Serialize, Deserialize, Clone, Debug, PartialEq)]
+#[rkyv(derive(Debug))]
 pub struct Interaction {
     /// Interaction id.
     pub id: String,
@@ -320,6 +335,7 @@ pub struct Interaction {
 
 /// A decision on an interaction.
 #[derive(Archive, Serialize, Deserialize, Clone, Debug, PartialEq)]
+#[rkyv(derive(Debug))]
 pub struct Decision {
     /// Decision id.
     pub id: Option<String>,
@@ -333,6 +349,7 @@ pub struct Decision {
 
 /// An artifact, by path or by id.
 #[derive(Archive, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
+#[rkyv(derive(Debug))]
 pub struct Artifact {
     /// Path, for artifacts of turns.
     pub path: Option<String>,
@@ -358,6 +375,7 @@ pub struct Artifact {
 
 /// A JSON document: a base and the patches since, both as growing text.
 #[derive(Archive, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
+#[rkyv(derive(Debug))]
 pub struct Document {
     /// Name.
     pub name: String,
@@ -371,6 +389,7 @@ pub struct Document {
 
 /// A named thing kept as merged JSON: evidence, surface, intent, steer, write, workspace.
 #[derive(Archive, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
+#[rkyv(derive(Debug))]
 pub struct Thing {
     /// Family: `evidence`, `surface`, `intent`, `steer`, `write`, `workspace`.
     pub family: String,
@@ -382,6 +401,7 @@ pub struct Thing {
 
 /// Something that did not fit.
 #[derive(Archive, Serialize, Deserialize, Clone, Debug, PartialEq)]
+#[rkyv(derive(Debug))]
 pub struct Diagnostic {
     /// Stable code.
     pub code: String,

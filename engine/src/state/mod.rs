@@ -22,7 +22,7 @@ mod session;
 mod wants;
 
 pub use archive::{HeaderArchive, PageArchive};
-pub use chunked::{CHUNK_BYTES_MAX, Chunked, Relation};
+pub use chunked::{ArchivedChunked, CHUNK_BYTES_MAX, Chunked, Relation};
 pub use entry::*;
 pub use header::{ArchivedHeader, Header};
 pub use lookup::Space;

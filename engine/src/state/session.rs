@@ -100,6 +100,11 @@ impl State {
         Some(slot.archive.get_or_init(|| archive).clone())
     }
 
+    /// Pages of a sequence that are in memory, in order.
+    pub(crate) fn pages_in_memory(&self, sequence: Sequence) -> impl Iterator<Item = i64> {
+        self.pages.range((sequence, i64::MIN)..=(sequence, i64::MAX)).map(|((_, page), _)| *page)
+    }
+
     /// A sealed piece that is in memory.
     pub fn piece(&self, kind: RowKind, ordinal: i64) -> Option<&str> {
         self.pieces.get(&(kind, ordinal)).map(|piece| &*piece.text)

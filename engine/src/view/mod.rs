@@ -11,11 +11,43 @@
 //! | `shelf` | artifacts, documents, diagnostics of a session |
 //! | `events`, `payload`, `hash` | the log behind a session, one large value, the canonical hash |
 
+/// Accessors of archived text: those that are always there, then those that may be absent.
+macro_rules! verbatim {
+    ($of:ident : $($(#[$doc:meta])* $name:ident = $field:ident),* ; $($(#[$odoc:meta])* $oname:ident = $ofield:ident),* $(,)?) => {
+        $(
+            $(#[$doc])*
+            pub fn $name(&self) -> &'p str {
+                &self.$of.$field
+            }
+        )*
+        $(
+            $(#[$odoc])*
+            pub fn $oname(&self) -> Option<&'p str> {
+                self.$of.$ofield.as_ref().map(|text| text.as_str())
+            }
+        )*
+    };
+}
+use verbatim;
+
 mod cache;
+mod found;
+mod item;
+mod leaves;
+mod page;
+mod text;
+mod turn;
+mod window;
 
 use std::sync::Arc;
 
 pub(crate) use cache::PageCache;
+use found::Look;
+pub use item::{DecisionItem, InteractionItem, Item, ItemKind, PartItem, ResultItem, ToolItem};
+pub use page::{Page, PageTurn};
+pub use text::{LongText, PayloadRef};
+pub use turn::TurnRef;
+pub use window::Window;
 
 use turnstore_storage::Position;
 
