@@ -26,4 +26,7 @@ pub use error::Error;
 pub use limits::Limits;
 pub use options::Options;
 pub use receipt::{Receipt, Ticket};
-pub use view::View;
+pub use view::{DecisionItem, InteractionItem, Item, ItemKind, LongText, Page, PageTurn, PartItem, PayloadRef, ResultItem, ToolItem, TurnRef, View, Window};
+
+pub use state::{InteractionStatus, Mark};
+pub use turnstore_storage::{Durability, OpenEpoch, Position, Seq, Sharing, Stats, StoreId, TableStats};

@@ -11,3 +11,45 @@ pub(crate) mod sessions;
 pub(crate) mod show;
 pub(crate) mod stats;
 pub(crate) mod verify;
+
+use std::path::Path;
+
+use turnstore::{Engine, Error, View};
+
+use crate::failure::Failure;
+
+/// Opens a store for writing, and makes it when there is none.
+fn open_writing(store: &Path) -> Result<Engine, Failure> {
+    Engine::open(store).map_err(|source| Failure::Open { path: store.to_owned(), source })
+}
+
+/// A store that is not there is not made by looking at it.
+fn must_exist(store: &Path) -> Result<(), Failure> {
+    if store.exists() { Ok(()) } else { Err(Failure::NoStore { path: store.to_owned() }) }
+}
+
+/// Says of an error about a session what the person can do.
+fn at_session(failure: Failure, session: &str) -> Failure {
+    match failure {
+        Failure::Store(Error::NoSession { .. }) => Failure::NoSession { session: session.to_owned() },
+        other => other,
+    }
+}
+
+/// A store opened to look at it.
+struct Reading {
+    view: View,
+    engine: Engine,
+}
+
+impl Reading {
+    fn stats(&self) -> Result<turnstore::Stats, Failure> {
+        Ok(self.engine.stats()?)
+    }
+}
+
+fn open_reading(store: &Path) -> Result<Reading, Failure> {
+    must_exist(store)?;
+    let engine = open_writing(store)?;
+    Ok(Reading { view: engine.view(), engine })
+}

@@ -1,0 +1,1 @@
+//! `project`: a recording in the protocol's own message shape, without a store.
