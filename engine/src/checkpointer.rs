@@ -47,6 +47,39 @@ pub(crate) const LAYOUT: &str = "layout";
 /// Name of the semantics fingerprint.
 pub(crate) const SEMANTICS: &str = "semantics";
 
+/// Where the rows and index entries of a session go: a checkpoint, or a new generation of rows.
+pub(crate) trait Sink {
+    /// Writes a row at this version.
+    fn put_row(&mut self, key: &RowKey, version: Position, bytes: &[u8]) -> Result<(), Error>;
+    /// Drops one version of a row.
+    fn delete_row(&mut self, key: &RowKey, version: Position) -> Result<(), Error>;
+    /// The newest version of a row.
+    fn row(&mut self, key: &RowKey) -> Result<Option<AlignedVec>, Error>;
+    /// Writes an index entry.
+    fn put_index(&mut self, key: &[u8], value: &[u8]) -> Result<(), Error>;
+    /// Drops an index entry.
+    fn delete_index(&mut self, key: &[u8]);
+}
+
+impl Sink for Checkpoint<'_> {
+    fn put_row(&mut self, key: &RowKey, _version: Position, bytes: &[u8]) -> Result<(), Error> {
+        Ok(Checkpoint::put_row(self, key, bytes)?)
+    }
+    fn delete_row(&mut self, key: &RowKey, version: Position) -> Result<(), Error> {
+        Checkpoint::delete_row(self, key, version);
+        Ok(())
+    }
+    fn row(&mut self, key: &RowKey) -> Result<Option<AlignedVec>, Error> {
+        Ok(self.reader().row(key, None)?.map(|row| row.bytes))
+    }
+    fn put_index(&mut self, key: &[u8], value: &[u8]) -> Result<(), Error> {
+        Ok(Checkpoint::put_index(self, key, value)?)
+    }
+    fn delete_index(&mut self, key: &[u8]) {
+        Checkpoint::delete_index(self, key);
+    }
+}
+
 /// The thread's life: ends when the writer drops its end.
 pub(crate) fn run(shared: &Shared, storage: &Storage, jobs: &Receiver<Job>, outcomes: &Sender<Result<Done, Error>>, wake: &Sender<Command>) {
     for job in jobs {
@@ -72,21 +105,22 @@ fn write(storage: &Storage, job: Job, limits: &Limits, open_epoch: u64) -> Resul
     Ok(Done { up_to: job.up_to, sessions })
 }
 
-fn write_session(checkpoint: &mut Checkpoint<'_>, frozen: &Frozen, up_to: Position, limits: &Limits, open_epoch: u64) -> Result<Placed, Error> {
+/// Writes what changed of a session, at version `up_to`; answers what the index now holds of it.
+pub(crate) fn write_session(sink: &mut impl Sink, frozen: &Frozen, up_to: Position, limits: &Limits, open_epoch: u64) -> Result<Placed, Error> {
     let (checkpoints, superseded) = retained(frozen, up_to, limits);
     let rows = frozen.state.changed_rows().map_err(|source| Error::Row { session: frozen.name.to_string(), source })?;
     for (row, bytes) in rows.iter().chain(&frozen.ids) {
         let key = RowKey { stream: frozen.stream, epoch: row.epoch, kind: row.kind as u8, ordinal: row.ordinal };
-        checkpoint.put_row(&key, bytes)?;
+        sink.put_row(&key, up_to, bytes)?;
         if let Some(version) = superseded {
-            checkpoint.delete_row(&key, version);
+            sink.delete_row(&key, version)?;
         }
     }
     if let Some(version) = superseded {
-        checkpoint.delete_index(&index::checkpoint_key(frozen.stream, version));
+        sink.delete_index(&index::checkpoint_key(frozen.stream, version));
     }
-    checkpoint.put_index(&index::checkpoint_key(frozen.stream, up_to), &index::checkpoint_value(frozen.state.header().last_seq))?;
-    write_marks(checkpoint, frozen, superseded)?;
+    sink.put_index(&index::checkpoint_key(frozen.stream, up_to), &index::checkpoint_value(frozen.state.header().last_seq))?;
+    write_marks(sink, frozen, up_to, superseded)?;
     let placed = Placed {
         last_position: frozen.last_position.get(),
         open_epoch,
@@ -94,7 +128,7 @@ fn write_session(checkpoint: &mut Checkpoint<'_>, frozen: &Frozen, up_to: Positi
         pending: frozen.state.header().pending.clone(),
         checkpoints,
     };
-    write_lists(checkpoint, frozen, &placed)?;
+    write_lists(sink, frozen, &placed)?;
     Ok(placed)
 }
 
@@ -116,15 +150,15 @@ fn retained(frozen: &Frozen, up_to: Position, limits: &Limits) -> (Vec<(u64, u64
     (keep, superseded.and_then(|(position, _)| Position::new(position)))
 }
 
-fn write_marks(checkpoint: &mut Checkpoint<'_>, frozen: &Frozen, superseded: Option<Position>) -> Result<(), Error> {
+fn write_marks(sink: &mut impl Sink, frozen: &Frozen, up_to: Position, superseded: Option<Position>) -> Result<(), Error> {
     let mut written = std::collections::BTreeMap::<i64, (RowKey, Marks)>::new();
     for (source, seq) in &frozen.marks {
         let key = index::marks_row(frozen.stream, source);
         let entry = match written.entry(key.ordinal) {
             std::collections::btree_map::Entry::Occupied(known) => known.into_mut(),
             std::collections::btree_map::Entry::Vacant(place) => {
-                let row = checkpoint.reader().row(&key, None)?;
-                let marks = row.and_then(|row| Marks::from_bytes(&row.bytes).ok()).unwrap_or_default();
+                let row = sink.row(&key)?;
+                let marks = row.and_then(|bytes| Marks::from_bytes(&bytes).ok()).unwrap_or_default();
                 place.insert((key, marks))
             }
         };
@@ -132,29 +166,29 @@ fn write_marks(checkpoint: &mut Checkpoint<'_>, frozen: &Frozen, superseded: Opt
         entry.1.marks.push((source.clone(), *seq));
     }
     for (key, marks) in written.values() {
-        checkpoint.put_row(key, &marks.to_bytes())?;
+        sink.put_row(key, up_to, &marks.to_bytes())?;
         if let Some(version) = superseded {
-            checkpoint.delete_row(key, version);
+            sink.delete_row(key, version)?;
         }
     }
     Ok(())
 }
 
 /// Recency and pending lists: what the session had there goes, what it has now comes.
-fn write_lists(checkpoint: &mut Checkpoint<'_>, frozen: &Frozen, placed: &Placed) -> Result<(), Error> {
+fn write_lists(sink: &mut impl Sink, frozen: &Frozen, placed: &Placed) -> Result<(), Error> {
     if let Some(old) = Position::new(frozen.placed.last_position).filter(|old| *old != frozen.last_position) {
-        checkpoint.delete_index(&index::recency_key(old));
+        sink.delete_index(&index::recency_key(old));
     }
-    checkpoint.put_index(&index::recency_key(frozen.last_position), &summary(frozen).to_bytes())?;
+    sink.put_index(&index::recency_key(frozen.last_position), &summary(frozen).to_bytes())?;
     for gone in frozen.placed.pending.iter().filter(|ordinal| !placed.pending.contains(ordinal)) {
-        checkpoint.delete_index(&index::pending_key(frozen.stream, *gone));
+        sink.delete_index(&index::pending_key(frozen.stream, *gone));
     }
     for ordinal in &placed.pending {
         if let Some(waiting) = waiting(&frozen.state, *ordinal) {
-            checkpoint.put_index(&index::pending_key(frozen.stream, *ordinal), &waiting.to_bytes())?;
+            sink.put_index(&index::pending_key(frozen.stream, *ordinal), &waiting.to_bytes())?;
         }
     }
-    Ok(checkpoint.put_index(&index::placed_key(frozen.stream), &placed.to_bytes())?)
+    sink.put_index(&index::placed_key(frozen.stream), &placed.to_bytes())
 }
 
 fn summary(frozen: &Frozen) -> Summary {

@@ -1,24 +1,179 @@
 //! Rows made anew from the log.
+//!
+//! **Invariant:** the new rows are a generation of their own until one commit switches to them: a crash at any moment keeps the old ones.
+//! Memory is bounded by the sessions that changed since the last flush, not by the store.
 
-use turnstore_storage::Storage;
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use crate::checkpointer::{LAYOUT, SEMANTICS};
+use rkyv::util::AlignedVec;
+use turnstore_storage::{Frame, Position, Rebuild, Reader, RowKey, Storage, Stream};
+
+use crate::checkpointer::{LAYOUT, SEMANTICS, Sink, write_session};
 use crate::error::Error;
+use crate::event;
 use crate::limits::Limits;
 use crate::state::{LAYOUT_FINGERPRINT, SEMANTICS_FINGERPRINT};
+use crate::writer::desk::{Desk, Source, readable};
+
+/// Frames that wait between the thread that reads them and the one that folds.
+const FRAMES_AHEAD: usize = 16;
+
+/// What a rebuild did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Rebuilt {
+    /// Events folded.
+    pub events: u64,
+    /// Sessions whose rows were written.
+    pub sessions: u64,
+}
 
 /// Folds everything again when the rows were written by a build with another layout or another reducer.
 pub(crate) fn when_rows_are_of_another_build(storage: &Storage, limits: &Limits) -> Result<(), Error> {
-    let same = |name: &str, own: u64| -> Result<bool, Error> {
-        Ok(storage.meta(name)?.is_none_or(|bytes| bytes == own.to_le_bytes()))
-    };
+    let same = |name: &str, own: u64| -> Result<bool, Error> { Ok(storage.meta(name)?.is_none_or(|bytes| bytes == own.to_le_bytes())) };
     if same(LAYOUT, LAYOUT_FINGERPRINT)? && same(SEMANTICS, SEMANTICS_FINGERPRINT)? {
         return Ok(());
     }
-    rebuild(storage, limits)
+    rebuild(storage, limits, &mut |_| {}).map(|_| ())
 }
 
-/// Folds every session from position 1 and writes its rows as a new generation, then switches to it.
-pub(crate) fn rebuild(_storage: &Storage, _limits: &Limits) -> Result<(), Error> {
-    Ok(())
+/// Folds every session from position 1 up to the checkpoint, writes its rows as a new generation, and switches to it. `progress` hears
+/// the number of events folded so far.
+pub(crate) fn rebuild(storage: &Storage, limits: &Limits, progress: &mut dyn FnMut(u64)) -> Result<Rebuilt, Error> {
+    let mut generation = storage.begin_rebuild()?;
+    let Some(target) = generation.target() else { return Ok(Rebuilt::default()) };
+    let reader = storage.reader()?;
+    let names = reader.streams()?.into_iter().map(|(stream, name, _)| (stream, Arc::from(name))).collect();
+    let mut folding = Folding { generation: &mut generation, limits, names, desks: BTreeMap::new(), unsaved: 0, rebuilt: Rebuilt::default(), at: None };
+    std::thread::scope(|scope| {
+        let (frames, folded) = crossbeam_channel::bounded(FRAMES_AHEAD);
+        scope.spawn(move || send_frames(&reader, target, &frames));
+        for frame in folded {
+            folding.frame(&frame?)?;
+            progress(folding.rebuilt.events);
+        }
+        folding.flush()
+    })?;
+    let rebuilt = folding.rebuilt;
+    generation.put_meta(LAYOUT, &LAYOUT_FINGERPRINT.to_le_bytes());
+    generation.put_meta(SEMANTICS, &SEMANTICS_FINGERPRINT.to_le_bytes());
+    generation.finish(Some(target))?;
+    Ok(rebuilt)
+}
+
+fn send_frames(reader: &Reader, target: Position, frames: &crossbeam_channel::Sender<Result<Frame, Error>>) {
+    let all = match reader.frames(Position::FIRST) {
+        Ok(all) => all,
+        Err(error) => {
+            // A receiver that is gone has its own error already.
+            let _ = frames.send(Err(error.into()));
+            return;
+        }
+    };
+    for frame in all {
+        let frame = frame.map_err(Error::from);
+        let last = frame.as_ref().map_or(true, |frame| frame.last() >= target);
+        if frames.send(frame).is_err() || last {
+            return;
+        }
+    }
+}
+
+struct Folding<'g, 's> {
+    generation: &'g mut Rebuild<'s>,
+    limits: &'g Limits,
+    names: BTreeMap<Stream, Arc<str>>,
+    desks: BTreeMap<Stream, Desk>,
+    unsaved: u64,
+    rebuilt: Rebuilt,
+    /// The last batch end.
+    at: Option<Position>,
+}
+
+impl Folding<'_, '_> {
+    fn frame(&mut self, frame: &Frame) -> Result<(), Error> {
+        for entry in frame.entries() {
+            let entry = entry?;
+            let event = event::decode(entry.position, entry.stream, entry.seq, entry.bytes).map_err(|source| Error::Event { position: entry.position, source })?;
+            self.bring(entry.stream, entry.seq.get())?;
+            let Some(desk) = self.desks.get_mut(&entry.stream) else { continue };
+            desk.fold(self.generation, &event)?.map_err(|source| Error::Row { session: desk.name.to_string(), source })?;
+            if let Some((source, seq)) = &event.source.stream {
+                desk.raise(source, *seq);
+            }
+            self.rebuilt.events += 1;
+            self.unsaved += 1;
+            if entry.batch_end.is_some() {
+                self.at = Some(entry.position);
+                if self.unsaved >= self.limits.checkpoint_events_max {
+                    self.flush()?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Brings a session to memory: new at its first event, else as it was last flushed.
+    fn bring(&mut self, stream: Stream, seq: u64) -> Result<(), Error> {
+        if self.desks.contains_key(&stream) {
+            return Ok(());
+        }
+        let name = self.names.get(&stream).cloned().unwrap_or_else(|| Arc::from(""));
+        let desk = if seq == 1 {
+            self.rebuilt.sessions += 1;
+            Desk::new(name, stream)
+        } else {
+            let lost = || crate::state::BadRow::new(crate::state::RowRef::HEADER, "missing");
+            Desk::load(self.generation, name.clone(), stream, seq - 1, 0)?.ok_or_else(|| Error::Row { session: name.to_string(), source: lost() })?
+        };
+        self.desks.insert(stream, desk);
+        Ok(())
+    }
+
+    /// Writes every session that changed, at the last batch end; the idle ones leave memory.
+    fn flush(&mut self) -> Result<(), Error> {
+        let Some(at) = self.at else { return Ok(()) };
+        self.unsaved = 0;
+        self.desks.retain(|_, desk| desk.session.state.header().last_seq > desk.session.state.saved());
+        for desk in self.desks.values_mut() {
+            let Some(last_position) = desk.last_position else { continue };
+            let saved = desk.session.state.header().last_seq;
+            let frozen = desk.freeze(last_position, true);
+            desk.placed = write_session(self.generation, &frozen, at, self.limits, 0)?;
+            drop(frozen);
+            desk.session.written(saved);
+        }
+        if self.generation.buffered_bytes() > self.limits.commit_bytes_soft_max {
+            self.generation.flush()?;
+        }
+        Ok(())
+    }
+}
+
+impl Sink for Rebuild<'_> {
+    fn put_row(&mut self, key: &RowKey, version: Position, bytes: &[u8]) -> Result<(), Error> {
+        Ok(Rebuild::put_row(self, key, version, bytes)?)
+    }
+    fn delete_row(&mut self, key: &RowKey, version: Position) -> Result<(), Error> {
+        Rebuild::delete_row(self, key, version);
+        Ok(())
+    }
+    fn row(&mut self, key: &RowKey) -> Result<Option<AlignedVec>, Error> {
+        readable(Rebuild::row(self, key, None))
+    }
+    fn put_index(&mut self, key: &[u8], value: &[u8]) -> Result<(), Error> {
+        Ok(Rebuild::put_index(self, key, value)?)
+    }
+    fn delete_index(&mut self, key: &[u8]) {
+        Rebuild::delete_index(self, key);
+    }
+}
+
+impl Source for Rebuild<'_> {
+    fn row(&mut self, key: &RowKey) -> Result<Option<AlignedVec>, Error> {
+        readable(Rebuild::row(self, key, None))
+    }
+    fn index(&mut self, key: &[u8]) -> Result<Option<Vec<u8>>, Error> {
+        Ok(self.get_index(key)?)
+    }
 }

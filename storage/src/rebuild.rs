@@ -86,6 +86,16 @@ impl<'s> Rebuild<'s> {
         Ok(())
     }
 
+    /// Drops one version of a row. A version that does not exist is no error.
+    pub fn delete_row(&mut self, key: &RowKey, version: Position) {
+        let stored = key.stored(version.get());
+        if self.begun {
+            self.rows.insert(stored, None);
+        } else {
+            self.rows.remove(&stored);
+        }
+    }
+
     /// Puts an index entry.
     pub fn put_index(&mut self, key: &[u8], value: &[u8]) -> Result<(), Error> {
         check_index_key(key, &self.shared.options)?;

@@ -52,6 +52,11 @@ pub struct RowRef {
     pub ordinal: i64,
 }
 
+impl RowRef {
+    /// The row of a session's header.
+    pub const HEADER: Self = Self { kind: RowKind::Header, epoch: 0, ordinal: 0 };
+}
+
 /// Ids that share a row: digest and ordinal, in the order of the digests.
 #[derive(Archive, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 pub struct IdRow {

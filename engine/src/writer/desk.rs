@@ -3,12 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use turnstore_storage::{BatchKey, KeyRecord, Position, Reader, RowKey, Seq, Stream};
+use rkyv::util::AlignedVec;
+use turnstore_storage::{BatchKey, KeyRecord, Position, Reader, Row, RowKey, Seq, Stream};
 
+use crate::checkpointer::Frozen;
 use crate::error::Error;
 use crate::event::{self, Body, Event};
 use crate::index::{self, Marks, Placed};
-use crate::state::{Need, RowKind, Session};
+use crate::state::{BadRow, RowKind, Session};
 
 /// Everything that the writer knows of a session.
 #[derive(Debug)]
@@ -67,34 +69,39 @@ impl Desk {
         }
     }
 
-    /// A session as the checkpoint left it. Rows that do not agree with the log are not used: the session is folded again.
-    pub(crate) fn load(reader: &Reader, name: Arc<str>, stream: Stream, last: Option<Seq>, open_epoch: u64) -> Result<Self, Error> {
-        let mut desk = Self::new(name, stream);
-        let Some(last) = last else { return Ok(desk) };
-        let header = reader.row(&key(stream, RowKind::Header as u8, 0, 0), reader.checkpoint())?;
-        let session = header.and_then(|row| Session::of_row(&row.bytes).ok()).filter(|session| session.state.header().last_seq == last.get());
-        desk.session = match session {
-            Some(session) => session,
-            None => refold(reader, stream, last.get())?,
-        };
-        desk.admitted = last.get();
-        desk.event_ids = None;
-        let placed = reader.index_get(&index::placed_key(stream))?;
-        desk.placed = placed.and_then(|bytes| Placed::from_bytes(&bytes).ok()).unwrap_or_default();
-        desk.opened_seq = if desk.placed.open_epoch == open_epoch { desk.placed.opened_seq } else { last.get() };
-        desk.last_position = Position::new(desk.placed.last_position);
+    /// A session whose rows end at seq `last`; `None` when they do not, or do not read. `opened_seq` is what an earlier process wrote.
+    pub(crate) fn load(rows: &mut dyn Source, name: Arc<str>, stream: Stream, last: u64, open_epoch: u64) -> Result<Option<Self>, Error> {
+        let header = rows.row(&key(stream, RowKind::Header as u8, 0, 0))?;
+        let session = header.and_then(|bytes| Session::of_row(&bytes).ok()).filter(|session| session.state.header().last_seq == last);
+        let Some(session) = session else { return Ok(None) };
+        let mut desk = Self { session, event_ids: None, ..Self::new(name, stream) };
+        desk.place(rows, last, open_epoch)?;
+        Ok(Some(desk))
+    }
+
+    /// A session folded again from the log up to seq `last`, because its rows are lost.
+    pub(crate) fn refolded(reader: &Reader, name: Arc<str>, stream: Stream, last: u64, open_epoch: u64) -> Result<Self, Error> {
+        let mut desk = Self { session: refold(reader, stream, last)?, event_ids: None, ..Self::new(name, stream) };
+        desk.place(&mut AtCheckpoint(reader), last, open_epoch)?;
         Ok(desk)
     }
 
-    /// Folds one event; reads the rows that it needs.
-    pub(crate) fn fold(&mut self, rows: &mut Rows<'_>, event: &Event<'_>) -> Result<(), Error> {
+    fn place(&mut self, rows: &mut dyn Source, last: u64, open_epoch: u64) -> Result<(), Error> {
+        let placed = rows.index(&index::placed_key(self.stream))?;
+        self.placed = placed.and_then(|bytes| Placed::from_bytes(&bytes).ok()).unwrap_or_default();
+        self.opened_seq = if self.placed.open_epoch == open_epoch { self.placed.opened_seq } else { last };
+        self.last_position = Position::new(self.placed.last_position);
+        self.admitted = last;
+        Ok(())
+    }
+
+    /// Folds one event; reads the rows that it needs. The inner error is a row that does not read: nothing was folded then.
+    pub(crate) fn fold(&mut self, rows: &mut dyn Source, event: &Event<'_>) -> Result<Result<(), BadRow>, Error> {
         if let Body::Fact(fact) = &event.body {
             while let Some(need) = self.session.missing(fact) {
-                if let Err(error) = rows.supply(&mut self.session, self.stream, &need)? {
-                    // The row is lost or damaged: the log is the truth.
-                    let last = event.seq.get() - 1;
-                    self.session = refold(&rows.reader()?, self.stream, last)
-                        .map_err(|_| Error::Row { session: self.name.to_string(), source: error })?;
+                let bytes = rows.row(&key(self.stream, need.row.kind as u8, need.row.epoch, need.row.ordinal))?;
+                if let Err(bad) = self.session.supply(&need, bytes.as_deref()) {
+                    return Ok(Err(bad));
                 }
             }
         }
@@ -102,7 +109,32 @@ impl Desk {
         self.admitted = self.admitted.max(event.seq.get());
         self.last_position = Some(event.position);
         self.recorded_at = event.recorded_at;
-        Ok(())
+        Ok(Ok(()))
+    }
+
+    /// Folds one event; where rows are lost or damaged, the session is folded again from the log first.
+    pub(crate) fn fold_or_refold(&mut self, rows: &mut Rows<'_>, event: &Event<'_>) -> Result<(), Error> {
+        if self.fold(rows, event)?.is_ok() {
+            return Ok(());
+        }
+        self.session = refold(&rows.fresh()?, self.stream, event.seq.get() - 1)?;
+        self.fold(rows, event)?.map_err(|source| Error::Row { session: self.name.to_string(), source })
+    }
+
+    /// What the checkpointer needs of the session: everything that changed since it was last written.
+    pub(crate) fn freeze(&mut self, last_position: Position, thin: bool) -> Frozen {
+        Frozen {
+            stream: self.stream,
+            name: self.name.clone(),
+            ids: self.session.take_changed_ids(),
+            state: self.session.state.clone(),
+            marks: self.take_marks(),
+            placed: self.placed.clone(),
+            last_position,
+            recorded_at: self.recorded_at,
+            opened_seq: self.opened_seq,
+            thin,
+        }
     }
 
     /// Takes in what an event in the tail says about its source.
@@ -179,7 +211,36 @@ impl Desk {
     }
 }
 
-/// Rows at the checkpoint, opened when the first one is needed.
+/// Where a session's rows are read.
+pub(crate) trait Source {
+    /// The row's newest version that counts; damage is absence.
+    fn row(&mut self, key: &RowKey) -> Result<Option<AlignedVec>, Error>;
+    /// An index entry.
+    fn index(&mut self, key: &[u8]) -> Result<Option<Vec<u8>>, Error>;
+}
+
+/// Rows at the checkpoint.
+pub(crate) struct AtCheckpoint<'r>(pub(crate) &'r Reader);
+
+impl Source for AtCheckpoint<'_> {
+    fn row(&mut self, key: &RowKey) -> Result<Option<AlignedVec>, Error> {
+        readable(self.0.row(key, self.0.checkpoint()))
+    }
+    fn index(&mut self, key: &[u8]) -> Result<Option<Vec<u8>>, Error> {
+        Ok(self.0.index_get(key)?)
+    }
+}
+
+/// A row that was read; damage is absence.
+pub(crate) fn readable(row: Result<Option<Row>, turnstore_storage::Error>) -> Result<Option<AlignedVec>, Error> {
+    match row {
+        Ok(row) => Ok(row.map(|row| row.bytes)),
+        Err(turnstore_storage::Error::Corrupt(_)) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Rows at the checkpoint, through a reader that is opened when the first one is needed.
 pub(crate) struct Rows<'f> {
     open: &'f dyn Fn() -> Result<Reader, Error>,
     reader: Option<Reader>,
@@ -190,23 +251,24 @@ impl<'f> Rows<'f> {
         Self { open, reader: None }
     }
 
-    fn reader(&self) -> Result<Reader, Error> {
+    fn fresh(&self) -> Result<Reader, Error> {
         (self.open)()
     }
 
-    /// Gives a session the row it needs; the inner error says that the row does not read.
-    fn supply(&mut self, session: &mut Session, stream: Stream, need: &Need) -> Result<Result<(), crate::state::BadRow>, Error> {
-        let reader = match &mut self.reader {
-            Some(reader) => reader,
-            none => none.insert((self.open)()?),
-        };
-        let row = reader.row(&key(stream, need.row.kind as u8, need.row.epoch, need.row.ordinal), reader.checkpoint());
-        let row = match row {
-            Ok(row) => row,
-            Err(turnstore_storage::Error::Corrupt(_)) => None,
-            Err(error) => return Err(error.into()),
-        };
-        Ok(session.supply(need, row.as_ref().map(|row| row.bytes.as_slice())))
+    fn reader(&mut self) -> Result<&Reader, Error> {
+        match &mut self.reader {
+            Some(reader) => Ok(reader),
+            none => Ok(none.insert((self.open)()?)),
+        }
+    }
+}
+
+impl Source for Rows<'_> {
+    fn row(&mut self, key: &RowKey) -> Result<Option<AlignedVec>, Error> {
+        AtCheckpoint(self.reader()?).row(key)
+    }
+    fn index(&mut self, key: &[u8]) -> Result<Option<Vec<u8>>, Error> {
+        AtCheckpoint(self.reader()?).index(key)
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Instant;
 use turnstore_storage::Stream;
 
 use super::{Writer, release, show};
-use crate::checkpointer::{Done, Frozen, Job};
+use crate::checkpointer::{Done, Job};
 use crate::error::Error;
 use crate::receipt::Reply;
 
@@ -26,19 +26,7 @@ impl Writer {
                 continue;
             }
             let Some(last_position) = desk.last_position else { continue };
-            let ids = desk.session.take_changed_ids();
-            sessions.push(Frozen {
-                stream: desk.stream,
-                name: desk.name.clone(),
-                state: desk.session.state.clone(),
-                ids,
-                marks: desk.take_marks(),
-                placed: desk.placed.clone(),
-                last_position,
-                recorded_at: desk.recorded_at,
-                opened_seq: desk.opened_seq,
-                thin: alone,
-            });
+            sessions.push(desk.freeze(last_position, alone));
         }
         self.checkpointing = true;
         self.unsaved = 0;

@@ -17,10 +17,10 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
-use turnstore_storage::{Durability, Frame, FrameBuilder, Storage, Stream};
+use turnstore_storage::{Durability, Frame, FrameBuilder, KeyRecord, Seq, Storage, Stream};
 
 use self::admit::{Admitted, Verdict, admit};
-use self::desk::{Desk, Rows};
+use self::desk::{AtCheckpoint, Desk, Rows};
 use crate::batch::Batch;
 use crate::checkpointer::{Done, Job};
 use crate::error::Error;
@@ -142,10 +142,10 @@ impl Writer {
                 .map_err(|source| Error::Event { position: entry.position, source })?;
             let retained_max = self.shared.limits.event_ids_retained_max;
             if let Some(desk) = self.desks.get_mut(&entry.stream) {
-                desk.fold(&mut rows, &event)?;
+                desk.fold_or_refold(&mut rows, &event)?;
                 desk.remember(&event, retained_max);
                 if let Some((key, digest)) = entry.batch_end.and_then(|end| end.key) {
-                    let record = turnstore_storage::KeyRecord { first: batch_first, last: entry.position, digest };
+                    let record = KeyRecord { first: batch_first, last: entry.position, digest };
                     desk.keys.insert(key, record);
                 }
             }
@@ -298,7 +298,14 @@ impl Writer {
         }
         let reader = self.storage.reader()?;
         let Some((stream, last)) = reader.stream(name)? else { return Ok(None) };
-        let desk = Desk::load(&reader, name.clone(), stream, last, self.shared.open_epoch.get())?;
+        let open_epoch = self.shared.open_epoch.get();
+        let desk = match last.map(Seq::get) {
+            None => Desk::new(name.clone(), stream),
+            Some(last) => match Desk::load(&mut AtCheckpoint(&reader), name.clone(), stream, last, open_epoch)? {
+                Some(desk) => desk,
+                None => Desk::refolded(&reader, name.clone(), stream, last, open_epoch)?,
+            },
+        };
         self.names.insert(name.clone(), stream);
         self.desks.insert(stream, desk);
         Ok(Some(stream))
@@ -313,7 +320,7 @@ impl Writer {
         Ok(stream)
     }
 
-    fn first_receipt(&self, stream: Stream, record: &turnstore_storage::KeyRecord) -> Result<Receipt, Error> {
+    fn first_receipt(&self, stream: Stream, record: &KeyRecord) -> Result<Receipt, Error> {
         let reader = self.storage.reader()?;
         let frame = reader.frames(record.last)?.next().transpose()?;
         let entry = frame.iter().flat_map(Frame::entries).filter_map(Result::ok).find(|entry| entry.position == record.last);
@@ -390,11 +397,11 @@ impl Writer {
         for Waiting { stream, batch, admitted, .. } in waiting {
             let (Some(desk), Some(mut position)) = (self.desks.get_mut(stream), admitted.first) else { continue };
             release(head, *stream, &self.nothing);
-            let mut seq = turnstore_storage::Seq::new(admitted.first_seq).unwrap_or(turnstore_storage::Seq::FIRST);
+            let mut seq = Seq::new(admitted.first_seq).unwrap_or(Seq::FIRST);
             for span in admitted.kept.iter().filter_map(|index| batch.spans.get(*index)) {
                 let bytes = batch.bytes.get(span.range.clone()).unwrap_or_default();
                 let event = event::decode(position, *stream, seq, bytes).map_err(|source| Error::Event { position, source })?;
-                desk.fold(&mut rows, &event)?;
+                desk.fold_or_refold(&mut rows, &event)?;
                 head.position = Some(position);
                 position = position.next();
                 seq = seq.next();
