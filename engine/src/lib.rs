@@ -12,10 +12,12 @@ mod head;
 mod index;
 mod limits;
 mod options;
+mod read;
 mod rebuild;
 mod receipt;
 mod shared;
 pub mod state;
+mod subscribe;
 mod view;
 mod writer;
 
@@ -26,7 +28,13 @@ pub use error::Error;
 pub use limits::Limits;
 pub use options::Options;
 pub use receipt::{Receipt, Ticket};
-pub use view::{DecisionItem, InteractionItem, Item, ItemKind, LongText, Page, PageTurn, PartItem, PayloadRef, ResultItem, ToolItem, TurnRef, View, Window};
+pub use read::Store;
+pub use subscribe::{From, Next, Subscription};
+pub use view::{
+    DecisionItem, DocumentSummary, DocumentValue, Events, InteractionItem, Item, ItemKind, Listed, LongText, OwnedEvent, Page, PageTurn,
+    PartItem, Payload, PayloadRef, Pending, PendingInteraction, PendingPage, ResultItem, SessionHead, SessionSummary, SessionsPage,
+    StateHash, ToolItem, TurnRef, View, Window,
+};
 
 pub use state::{InteractionStatus, Mark};
 pub use turnstore_storage::{Durability, OpenEpoch, Position, Seq, Sharing, Stats, StoreId, TableStats};

@@ -107,7 +107,7 @@ impl<'v> Look<'v> {
     }
 
     /// The number of a session that is not in memory.
-    fn stream(&self, name: &str) -> Result<Option<Stream>, Error> {
+    pub(crate) fn stream(&self, name: &str) -> Result<Option<Stream>, Error> {
         let cache = &self.view.shared.cache;
         if let Some(stream) = cache.stream(name) {
             return Ok(Some(stream));

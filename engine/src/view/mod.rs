@@ -6,10 +6,10 @@
 //! | part | answers |
 //! |---|---|
 //! | `found` | where a session's header, pages and text are: in memory, in the cache, in rows, in the log |
-//! | `window`, `page`, `item`, `turn`, `text` | windows and pages of a timeline |
+//! | `window`, `page`, `item`, `turn`, `text`, `leaves` | windows and pages of a timeline |
 //! | `sessions`, `pending` | lists over the whole store |
 //! | `shelf` | artifacts, documents, diagnostics of a session |
-//! | `events`, `payload`, `hash` | the log behind a session, one large value, the canonical hash |
+//! | `log`, `events`, `payload`, `hash` | the log behind a session, one large value, the canonical hash |
 
 /// Accessors of archived text: those that are always there, then those that may be absent.
 macro_rules! verbatim {
@@ -31,10 +31,17 @@ macro_rules! verbatim {
 use verbatim;
 
 mod cache;
+mod events;
 mod found;
+mod hash;
 mod item;
 mod leaves;
+mod log;
 mod page;
+mod payload;
+mod pending;
+mod sessions;
+mod shelf;
 mod text;
 mod turn;
 mod window;
@@ -42,15 +49,25 @@ mod window;
 use std::sync::Arc;
 
 pub(crate) use cache::PageCache;
+pub use events::Events;
 use found::Look;
+pub use hash::StateHash;
+pub(crate) use hash::hash_of_state;
 pub use item::{DecisionItem, InteractionItem, Item, ItemKind, PartItem, ResultItem, ToolItem};
+pub use log::OwnedEvent;
+pub(crate) use log::Walk;
 pub use page::{Page, PageTurn};
+pub use payload::Payload;
+pub use pending::{Pending, PendingInteraction, PendingPage};
+pub use sessions::{SessionHead, SessionSummary, SessionsPage};
+pub use shelf::{DocumentSummary, DocumentValue, Listed};
 pub use text::{LongText, PayloadRef};
 pub use turn::TurnRef;
 pub use window::Window;
 
-use turnstore_storage::Position;
+use turnstore_storage::{Position, Stream};
 
+use crate::error::Error;
 use crate::head::Head;
 use crate::shared::Shared;
 
@@ -78,6 +95,11 @@ impl View {
     /// The position that it reads at; `None` is the empty log.
     pub fn position(&self) -> Option<Position> {
         self.head.position
+    }
+
+    /// The number of a session, when the store has it.
+    pub(crate) fn stream(&self, session: &str) -> Result<Option<Stream>, Error> {
+        self.look().stream_of(session)
     }
 
     /// The checkpoint below it; what is above is in memory.
