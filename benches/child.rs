@@ -161,7 +161,7 @@ fn crashing(contender: &dyn Contender, dir: &Path) -> Outcome<()> {
             let (store, acknowledged) = (&store, &acknowledged);
             scope.spawn(move || -> Outcome<()> {
                 let mut trace = Trace::seeded(1_000 + producer + u64::from(std::process::id()) * 100);
-                let mut hand = store.producer(&trace.session().to_owned())?;
+                let mut hand = store.producer(trace.session())?;
                 loop {
                     let steps: Steps = trace.by_ref().take(4).collect();
                     hand.append(&steps)?;

@@ -123,7 +123,10 @@ fn drain<S: Sink>(mut sink: S, waiting: &Receiver<Append>, commits: &AtomicU64) 
         let outcome = sink.commit(&group);
         commits.fetch_add(1, Ordering::Relaxed);
         for append in group.drain(..) {
-            let answer = outcome.as_ref().map(|()| ()).map_err(ToString::to_string);
+            let answer = match &outcome {
+                Ok(()) => Ok(()),
+                Err(failure) => Err(failure.to_string()),
+            };
             let _ = append.answer.send(answer);
         }
         outcome?;

@@ -35,6 +35,8 @@ pub struct Scale {
     pub opens: usize,
     /// Opens after kill -9.
     pub crashes: usize,
+    /// Opens of a peer's store, clean, and as many after kill -9: salamander-db takes seconds for each.
+    pub peer_opens: usize,
     /// Events of the long session.
     pub events: usize,
 }
@@ -58,6 +60,7 @@ impl Scale {
             rebuilds: 5,
             opens: 15,
             crashes: 9,
+            peer_opens: 5,
             events: 1_000_000,
         }
     }
@@ -76,6 +79,7 @@ impl Scale {
             rebuilds: 2,
             opens: 5,
             crashes: 3,
+            peer_opens: 1,
             ..Self::full()
         }
     }

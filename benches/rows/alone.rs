@@ -63,8 +63,11 @@ pub fn run(setting: &Setting<'_>) -> Outcome<Report> {
         report.bars.push(Bar::at_most(format!("{name}, p50"), ours.median() / theirs.median(), 1.65));
         report.bars.push(Bar::at_most(format!("{name}, p99"), ours.percentile(99.0) / theirs.percentile(99.0), 2.5));
     } else {
-        for (_, steps) in appends {
-            theirs.push(plain(&steps)?);
+        for (index, steps) in appends {
+            let elapsed = plain(&steps)?;
+            if index >= WARM_UP {
+                theirs.push(elapsed);
+            }
         }
     }
     report.lines.push(line("plain growing file", &theirs));

@@ -50,10 +50,15 @@ fn opens(setting: &Setting<'_>, fixtures: &mut Fixtures, contender: &dyn Contend
     let dir = setting.place("crash", contender.name())?;
     fixture::copy(&fixture.dir, &dir)?;
     let mut opens = Opens { clean: Samples::default(), crashed: Samples::default(), acknowledged: 0 };
-    for _ in 0..setting.scale.opens {
+    let scale = setting.scale;
+    let (clean, crashed) = match contender.name() {
+        "turnstore" => (scale.opens, scale.crashes),
+        _ => (scale.peer_opens, scale.peer_opens),
+    };
+    for _ in 0..clean {
         opens.clean.push_number(child::open(contender.name(), &dir)?.millis);
     }
-    for _ in 0..setting.scale.crashes {
+    for _ in 0..crashed {
         opens.acknowledged += child::crash(contender.name(), &dir)?;
         contender.after_kill(&dir)?;
         opens.crashed.push_number(child::open(contender.name(), &dir)?.millis);
