@@ -32,5 +32,7 @@ pub const CHUNK_UNBOUND: &str = "chunk_unbound";
 pub const MESSAGE_IS_ACTIVITY: &str = "message_is_activity";
 /// A run starts while an interrupt waits that its resume does not answer.
 pub const INTERRUPT_UNANSWERED: &str = "interrupt_unanswered";
+/// An answer comes to an interrupt that has expired.
+pub const INTERRUPT_EXPIRED: &str = "interrupt_expired";
 /// An event of the source could not be read as text or JSON.
 pub const SOURCE_UNREADABLE: &str = "source_unreadable";

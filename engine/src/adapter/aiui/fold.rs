@@ -1,1 +1,249 @@
-//! stub
+//! Source events into the protocol's projection, without a store.
+//!
+//! **Invariant:** the same reducer folds here and in a store; only the log is missing.
+
+use std::collections::BTreeMap;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde_json::Value;
+use serde_json::value::RawValue;
+use turnstore_storage::{Position, Seq, Stream};
+
+use super::code;
+use super::decode::{Decoder, interrupt, resumed, start_message};
+use super::fields::{Fields, list_of, text_of};
+use super::project::{Payloads, UNNAMED, project};
+use crate::adapter::source::{Problem, Raw};
+use crate::event::{Body, Event, Protocol, Source, Stated};
+use crate::fact::{Content, DiagnosticNoted, DocumentSet, Fact, HistoryImported, HistoryMode, InteractionResolved, Json, Resolution, Text, ToolOp};
+use crate::state::{INLINE_BYTES_MAX, Session};
+
+/// What a fold starts from: `{"messages":[..],"state":..,"pendingInterrupts":[..],"resume":[..]}`, each optional.
+#[derive(Clone, Debug, Default)]
+pub struct Start {
+    text: String,
+}
+
+/// The start is not such an object. The caller mends it.
+#[derive(Debug, thiserror::Error)]
+#[error("the start of a fold does not read: {0}")]
+pub struct BadStart(String);
+
+impl Start {
+    /// Reads the start.
+    ///
+    /// # Errors
+    /// The text is no JSON object, or a list in it is no list.
+    pub fn parse(text: &str) -> Result<Self, BadStart> {
+        let fields = Fields::parse(text).map_err(|e| BadStart(e.to_string()))?;
+        for key in ["messages", "pendingInterrupts", "resume"] {
+            fields.list_if(key).map_err(|bad| BadStart(bad.0))?;
+        }
+        Ok(Self { text: text.to_owned() })
+    }
+}
+
+/// Folds the events of one stream.
+pub struct Folder {
+    session: Session,
+    decoder: Decoder,
+    seq: Seq,
+    line: u64,
+    lines: BTreeMap<u64, u64>,
+    payloads: Kept,
+    /// Answers that the first run takes along.
+    resume: Vec<InteractionResolved<'static>>,
+    waiting: Vec<(String, Option<String>)>,
+    now: i64,
+}
+
+#[derive(Default)]
+struct Kept(BTreeMap<(u64, String), String>);
+
+impl Payloads for Kept {
+    fn payload(&self, seq: u64, id: &str) -> Option<String> {
+        self.0.get(&(seq, id.to_owned())).cloned()
+    }
+}
+
+impl Folder {
+    /// Starts a fold; `now` judges whether an interrupt of the start has expired.
+    pub fn new(start: &Start, now: SystemTime) -> Self {
+        let now = now.duration_since(UNIX_EPOCH).map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(i64::MAX));
+        let mut folder = Self {
+            session: Session::empty(),
+            decoder: Decoder::new(),
+            seq: Seq::FIRST,
+            line: 0,
+            lines: BTreeMap::new(),
+            payloads: Kept::default(),
+            resume: Vec::new(),
+            waiting: Vec::new(),
+            now,
+        };
+        let fields = Fields::parse(&start.text).unwrap_or_default();
+        folder.begin(&fields);
+        folder
+    }
+
+    fn begin(&mut self, fields: &Fields<'_>) {
+        if let Some(state) = fields.get("state") {
+            self.fact(&Fact::DocumentSet(DocumentSet { document: Text::Borrowed("state"), value: Json::raw(state), replace: true }));
+        }
+        let list = |key: &str| -> Vec<&RawValue> { fields.get(key).and_then(list_of).unwrap_or_default() };
+        let mut messages = Vec::new();
+        for (index, raw) in list("messages").into_iter().enumerate() {
+            if let Ok(fields) = Fields::of("message", raw) {
+                messages.push(start_message(&fields, format!("{UNNAMED}{index}")));
+            }
+        }
+        messages.iter().for_each(|message| self.decoder.learn(message, false));
+        if !messages.is_empty() {
+            let history = HistoryImported { mode: HistoryMode::Append, messages, turns: Vec::new(), older: None, requested_at: None, authoritative_activities: None };
+            self.fact(&Fact::HistoryImported(history));
+        }
+        for raw in list("pendingInterrupts") {
+            if let Some(asked) = interrupt(raw, None) {
+                self.waiting.push((asked.interaction.to_string(), asked.expires_at.as_deref().map(str::to_owned)));
+                self.fact(&Fact::InteractionRequested(asked));
+            }
+        }
+        self.resume = list("resume").into_iter().filter_map(resumed).map(owned).collect();
+    }
+
+    /// Folds one event.
+    pub fn event(&mut self, raw: Raw<'_>) {
+        self.line = raw.line;
+        let mut facts = Vec::new();
+        self.decoder.decode_raw(raw, &mut facts);
+        for stated in &facts {
+            self.fact(&stated.fact);
+            if matches!(stated.fact, Fact::TurnStarted(_)) {
+                self.take_resume();
+            }
+        }
+    }
+
+    /// Answers to interrupts that the caller gives to the first run.
+    fn take_resume(&mut self) {
+        let resume = std::mem::take(&mut self.resume);
+        for (id, expires_at) in std::mem::take(&mut self.waiting) {
+            let answer = resume.iter().find(|answer| answer.interaction == id.as_str());
+            let expired = expires_at.as_deref().and_then(milliseconds).is_some_and(|at| at <= self.now);
+            match answer {
+                None => self.note(code::INTERRUPT_UNANSWERED, id),
+                Some(answer) if expired && answer.resolution != Resolution::Cancelled => self.note(code::INTERRUPT_EXPIRED, id),
+                Some(answer) => self.fact(&Fact::InteractionResolved(answer.clone())),
+            }
+        }
+    }
+
+    /// Notes a part of the source that gave no event.
+    pub fn problem(&mut self, problem: Problem) {
+        self.line = problem.line;
+        self.note(code::SOURCE_UNREADABLE, problem.reason.to_string());
+    }
+
+    fn note(&mut self, code: &'static str, detail: String) {
+        self.fact(&Fact::DiagnosticNoted(DiagnosticNoted { code: Text::Borrowed(code), detail: Some(Text::Owned(detail)), raw: None }));
+    }
+
+    fn fact(&mut self, fact: &Fact<'_>) {
+        self.lines.insert(self.seq.get(), self.line);
+        self.keep_large(fact);
+        let event = Event {
+            position: Position::FIRST,
+            session: Stream::FIRST,
+            seq: self.seq,
+            recorded_at: 0,
+            source: Source { protocol: Protocol::AIUI, ..Source::default() },
+            owner: crate::event::Owner::UNKNOWN,
+            body: Body::Fact(fact.clone()),
+            ext: None,
+        };
+        self.session.reduce(&event);
+        self.seq = self.seq.next();
+    }
+
+    /// Keeps content that the state only refers to.
+    fn keep_large(&mut self, fact: &Fact<'_>) {
+        let seq = self.seq.get();
+        let mut keep = |id: &str, content: Option<&Content<'_>>| {
+            let text = match content {
+                Some(Content::Text(text)) => text.as_ref(),
+                Some(Content::Json(json)) => json.as_str(),
+                None => return,
+            };
+            if text.len() > INLINE_BYTES_MAX {
+                self.payloads.0.insert((seq, id.to_owned()), text.to_owned());
+            }
+        };
+        match fact {
+            Fact::ToolChanged(changed) => {
+                if let ToolOp::Result { message, content, .. } = &changed.op {
+                    keep(message.as_deref().unwrap_or(&changed.tool), content.as_ref());
+                }
+            }
+            Fact::PartOpened(opened) => keep(&opened.message, opened.content.as_ref()),
+            Fact::HistoryImported(history) => history.messages.iter().for_each(|message| keep(&message.id, message.content.as_ref())),
+            _ => {}
+        }
+    }
+
+    /// The projection; each diagnostic names the line of its event (0 before the first). Cost: the session.
+    pub fn finish(self) -> Value {
+        let mut projection = project(&self.session.state, &self.payloads);
+        for noted in projection.get_mut("diagnostics").and_then(Value::as_array_mut).into_iter().flatten() {
+            let line = noted.get("seq").and_then(Value::as_u64).and_then(|seq| self.lines.get(&seq)).copied();
+            if let Some(noted) = noted.as_object_mut() {
+                noted.remove("seq");
+                noted.insert("line".to_owned(), Value::from(line.unwrap_or(0)));
+            }
+        }
+        projection
+    }
+}
+
+fn owned(answer: InteractionResolved<'_>) -> InteractionResolved<'static> {
+    InteractionResolved {
+        interaction: Text::Owned(answer.interaction.into_owned()),
+        decision: None,
+        resolution: answer.resolution,
+        payload: answer.payload.map(|payload| Json::built(payload.as_str().to_owned())),
+        receipt: None,
+    }
+}
+
+/// Milliseconds since 1970 of an RFC 3339 time.
+fn milliseconds(text: &str) -> Option<i64> {
+    let number = |from: usize, to: usize| text.get(from..to)?.parse::<i64>().ok();
+    let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);
+    let (hour, minute, second) = (number(11, 13)?, number(14, 16)?, number(17, 19)?);
+    let rest = text.get(19..)?;
+    let digits = rest.strip_prefix('.').map_or(0, |rest| rest.bytes().take_while(u8::is_ascii_digit).count() + 1);
+    let fraction = rest.get(1..digits.min(4)).and_then(|part| format!("{part:0<3}").parse::<i64>().ok()).unwrap_or(0);
+    let zone = rest.get(digits..)?;
+    let offset = match zone.as_bytes().first()? {
+        b'Z' | b'z' => 0,
+        sign => {
+            let minutes = zone.get(1..3)?.parse::<i64>().ok()? * 60 + zone.get(4..6)?.parse::<i64>().ok()?;
+            if *sign == b'-' { -minutes } else { minutes }
+        }
+    };
+    let (year, month) = if month < 3 { (year - 1, month + 12) } else { (year, month) };
+    let days = 365 * year + year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400) + (153 * (month - 3) + 2) / 5 + day - 719_469;
+    Some((((days * 24 + hour) * 60 + minute - offset) * 60 + second) * 1000 + fraction)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read_with_their_zone() {
+        assert_eq!(milliseconds("1970-01-01T00:00:00Z"), Some(0));
+        assert_eq!(milliseconds("2020-01-01T00:00:00Z"), Some(1_577_836_800_000));
+        assert_eq!(milliseconds("2024-02-29T12:00:00.25+02:00"), Some(1_709_200_800_250));
+        assert_eq!(milliseconds("soon"), None);
+    }
+}

@@ -15,14 +15,14 @@ pub mod code;
 mod decode;
 mod encode;
 mod fields;
-// mod fold;
+mod fold;
 mod lanes;
 mod name;
 mod order;
-// mod project;
+mod project;
 mod surrogate;
 
 pub use decode::Decoder;
 pub use encode::{Piece, Unencodable, encode, encode_stated};
-// pub use fold::{BadStart, Folder, Start};
-// pub use project::{Payloads, project};
+pub use fold::{BadStart, Folder, Start};
+pub use project::{Payloads, project};

@@ -33,6 +33,7 @@ fn says<'a>(event: &Incoming<'_, 'a>, own: &mut Own<'a>) -> Result<Says<'a>, Bad
         _ => ["messageId", "role", "name"],
     };
     let [id, first, second] = keys.map(|key| event.text_if_some(key, own));
+    let second = second.filter(|parent| event.name != Name::ToolChunk || !parent.is_empty());
     let mut says = Says { id, agent: event.agent(own), first, second };
     if event.name == Name::ReasoningMessageChunk {
         (says.first, says.second) = (None, None);

@@ -43,7 +43,7 @@ impl Decoder {
 
     fn tool_starts<'a>(&mut self, event: &Incoming<'_, 'a>, id: Text<'a>, own: &mut Own<'a>) -> Result<(), Bad> {
         let name = event.fields.text("toolCallName")?;
-        let message = event.text_if_some("parentMessageId", own);
+        let message = event.text_if_some("parentMessageId", own).filter(|id| !id.is_empty());
         let agent = self.before(event, own);
         own.note(self.order.opens_tool(&id, message.as_deref(), agent.as_deref()));
         self.know_message(message.as_deref().unwrap_or(&id));
