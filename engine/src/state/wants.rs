@@ -103,7 +103,10 @@ impl Session {
                 self.message(message.as_deref().unwrap_or(id))?;
                 self.message(id)?;
             }
-            ToolOp::Result { message: Some(message), .. } => self.message(message)?,
+            ToolOp::Result { message, .. } => {
+                message.as_deref().map_or(Ok(()), |message| self.message(message))?;
+                self.pending()?;
+            }
             _ => {}
         }
         self.page_of(Space::Tool, id).map(|_| ())

@@ -16,10 +16,7 @@ impl Fold<'_> {
 
     fn new_interaction(&mut self, asked: &InteractionRequested<'_>, status: InteractionStatus) -> i64 {
         let turn = self.turn_of(asked.turn.as_deref());
-        let turn_id = turn.and_then(|ordinal| match self.body(Sequence::Timeline, ordinal)? {
-            Body::Turn(turn) => Some(turn.id.clone()),
-            _ => None,
-        });
+        let turn_id = turn.and_then(|ordinal| self.turn_name(ordinal));
         let interaction = Interaction {
             id: asked.interaction.to_string(),
             kind: asked.kind.to_string(),
@@ -52,6 +49,10 @@ impl Fold<'_> {
         if reopens {
             interaction.status = InteractionStatus::Pending;
             self.state.header.pending.push(ordinal);
+        }
+        let turn = asked.turn.as_deref().map(str::to_owned).or_else(|| self.turn_name(self.state.header.current?));
+        if let Some((_, interaction)) = self.interaction_mut(&asked.interaction).filter(|_| asked.interrupt.is_some()) {
+            interaction.turn = turn;
         }
     }
 

@@ -69,11 +69,15 @@ impl Fold<'_> {
         self.name(Space::of(kind), &opened.part, ordinal);
     }
 
-    /// A part that is known: a replay, or text that goes on.
+    /// A part that is known: a replay, or text that goes on. An activity that names its type is stated anew.
     fn part_reopened(&mut self, ordinal: i64, opened: &PartOpened<'_>) {
         let Some(part) = self.part_mut(ordinal) else { return };
         if part.mark == Mark::Closed {
             part.mark = Mark::Open;
+        }
+        if part.kind == PartRole::Activity && opened.subtype.is_some() {
+            part.subtype = owned(&opened.subtype);
+            part.agent = owned(&opened.agent);
         }
         if let Some(metadata) = &opened.metadata {
             patch::merge(&mut part.metadata, metadata.as_str());

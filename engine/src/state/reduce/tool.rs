@@ -128,6 +128,7 @@ impl Fold<'_> {
         if let Some(message) = message {
             self.name_message(message, ordinal);
         }
+        self.result_settles(&changed.tool);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Turns: begin, stage, end, and the owner's statement about the open one.
 
-use super::super::entry::{Body, InteractionStatus, Sequence, Turn};
+use super::super::entry::{Body, Interaction, InteractionStatus, Sequence, Turn};
 use super::super::lookup::Space;
 use super::{Fold, json, owned};
 use crate::fact::{CurrentTurnAsserted, InteractionRequested, TurnEnded, TurnStarted, TurnStatus};
@@ -72,20 +72,40 @@ impl Fold<'_> {
         turn.result = ended.result.as_ref().map(json);
         turn.usage = ended.usage.as_ref().map(json);
         turn.pending_tools = ended.pending_tools.iter().map(ToString::to_string).collect();
+        let (id, parent) = (turn.id.clone(), turn.parent.clone());
         if self.state.header.current == Some(ordinal) {
             self.state.header.running = false;
         }
-        if ended.status != "interrupt" {
-            self.withdraw(|entry_turn, _| entry_turn == Some(ordinal));
+        if ended.status == "interrupt" {
+            // Its list of interrupts is whole: what an earlier turn asked and this one does not, is no longer asked.
+            self.withdraw(|_, asked| asked.interrupt.is_some() && asked.turn.as_ref() != Some(&id));
+        } else {
+            let goes_on = |asked: &Interaction| ended.status == "completed" && asked.interrupt.is_some() && asked.turn == parent;
+            self.withdraw(|entry_turn, asked| entry_turn == Some(ordinal) || (parent.is_some() && goes_on(asked)));
         }
     }
 
-    /// Withdraws the pending interactions that `which` picks by turn and id; a withdrawal is never a decision.
-    fn withdraw(&mut self, which: impl Fn(Option<i64>, &str) -> bool) {
+    /// The id of the turn at an ordinal.
+    pub(super) fn turn_name(&self, ordinal: i64) -> Option<String> {
+        match self.body(Sequence::Timeline, ordinal)? {
+            Body::Turn(turn) => Some(turn.id.clone()),
+            _ => None,
+        }
+    }
+
+    /// A result shows that whoever was asked about the call has answered, wherever the answer went.
+    pub(super) fn result_settles(&mut self, tool: &str) {
+        if !self.state.header.pending.is_empty() {
+            self.withdraw(|_, asked| asked.interrupt.is_some() && asked.tool.as_deref() == Some(tool));
+        }
+    }
+
+    /// Withdraws the pending interactions that `which` picks; a withdrawal is never a decision.
+    fn withdraw(&mut self, which: impl Fn(Option<i64>, &Interaction) -> bool) {
         for ordinal in self.state.header.pending.clone() {
             let Some(entry) = self.state.entry(Sequence::Timeline, ordinal) else { continue };
             let Body::Interaction(interaction) = &entry.body else { continue };
-            if which(entry.turn, &interaction.id) {
+            if which(entry.turn, interaction) {
                 self.state.header.pending.retain(|pending| *pending != ordinal);
                 if let Some(Body::Interaction(interaction)) = self.body_mut(Sequence::Timeline, ordinal) {
                     interaction.status = InteractionStatus::Withdrawn;
@@ -110,7 +130,7 @@ impl Fold<'_> {
         }
         self.state.header.current = Some(ordinal);
         self.state.header.running = running;
-        self.withdraw(|_, id| !current.pending.iter().any(|(asked, _)| asked == id));
+        self.withdraw(|_, asked| !current.pending.iter().any(|(id, _)| *id == asked.id));
         for (id, request) in &current.pending {
             let request = Some(request.clone());
             let turn = Some(current.turn.clone());
