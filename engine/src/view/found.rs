@@ -64,6 +64,11 @@ impl<'v> Look<'v> {
         Self { view, follows: view.shared.only_reads(), reader: OnceCell::new() }
     }
 
+    #[cfg(test)]
+    pub(crate) fn opened(&self) -> bool {
+        self.reader.get().is_some()
+    }
+
     pub(crate) fn reader(&self) -> Result<&Reader, Error> {
         if let Some(reader) = self.reader.get() {
             return Ok(reader);

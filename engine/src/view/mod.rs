@@ -50,7 +50,7 @@ use std::sync::Arc;
 
 pub(crate) use cache::PageCache;
 pub use events::Events;
-use found::Look;
+pub(crate) use found::Look;
 pub use hash::StateHash;
 pub(crate) use hash::hash_of_state;
 pub use item::{DecisionItem, InteractionItem, Item, ItemKind, PartItem, ResultItem, ToolItem};
@@ -107,3 +107,6 @@ impl View {
         self.head.checkpoint
     }
 }
+
+#[cfg(test)]
+mod tests;
