@@ -60,11 +60,7 @@ impl FrameBuilder {
             return Err(Error::StreamTaken(stream));
         }
         if name.len() > self.name_bytes_max {
-            return Err(Error::TooLarge {
-                bytes: name.len() as u64,
-                bytes_max: self.name_bytes_max as u64,
-                limit: "name_bytes_max",
-            });
+            return Err(Error::TooLarge { bytes: name.len() as u64, bytes_max: self.name_bytes_max as u64, limit: "name_bytes_max" });
         }
         let key = DigestKey::draw()?;
         self.body.declare(&Declared { stream, name, key });
@@ -80,11 +76,7 @@ impl FrameBuilder {
     pub fn push(&mut self, stream: Stream, seq: Seq, bytes: &[u8]) -> Result<Position, Error> {
         let total = self.body.bytes().saturating_add(bytes.len());
         if total > self.append_bytes_max {
-            return Err(Error::TooLarge {
-                bytes: total as u64,
-                bytes_max: self.append_bytes_max as u64,
-                limit: "append_bytes_max",
-            });
+            return Err(Error::TooLarge { bytes: total as u64, bytes_max: self.append_bytes_max as u64, limit: "append_bytes_max" });
         }
         let known = match self.known.entry(stream) {
             std::collections::hash_map::Entry::Occupied(known) => known.into_mut(),

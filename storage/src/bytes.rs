@@ -23,9 +23,16 @@ impl<'a> Fields<'a> {
             self.0 = rest;
             return Some(u64::from(first));
         }
+        // Most lengths of events take two bytes.
+        let (&second, rest) = rest.split_first()?;
+        if second < 0x80 {
+            self.0 = rest;
+            return Some(u64::from(first & 0x7f) | u64::from(second) << 7);
+        }
         self.long_varint()
     }
 
+    #[cold]
     fn long_varint(&mut self) -> Option<u64> {
         let mut value = 0_u64;
         for shift in (0..70).step_by(7) {

@@ -13,10 +13,7 @@ use crate::merge::{Merged, Merger};
 use crate::reader::Reader;
 use crate::row::{self, RowKey};
 use crate::storage::Shared;
-use crate::tables::{
-    FRAMES, Generation, KEYS, KeyKey, META, NAMED, NAMES, SPANS, STATE, STREAMS, StoredRowKey,
-    key_key, span_key,
-};
+use crate::tables::{FRAMES, Generation, KEYS, KeyKey, META, NAMED, NAMES, SPANS, STATE, STREAMS, StoredRowKey, key_key, span_key};
 use crate::{Error, Options};
 use parking_lot::MutexGuard;
 use redb::{ReadableTable, WriteTransaction};
@@ -182,8 +179,7 @@ impl LogChanges {
             return Ok(changes);
         }
         changes.absorbed = absorbed(frames, reader, options.frame_bytes_max)?;
-        let mut merger =
-            Merger::new(reader.id(), options.compression_level, options.frame_bytes_max)?;
+        let mut merger = Merger::new(reader.id(), options.compression_level, options.frame_bytes_max)?;
         for frame in changes.absorbed.iter().chain(frames) {
             merger.push(frame)?;
         }
@@ -207,11 +203,7 @@ impl LogChanges {
             let entry = entry?;
             let Some(end) = entry.batch_end else { continue };
             if let Some((BatchKey(key), BatchDigest(digest))) = end.key {
-                let value = crate::tables::joined(&[
-                    &first.get().to_le_bytes(),
-                    &entry.position.get().to_le_bytes(),
-                    &digest,
-                ]);
+                let value = crate::tables::joined(&[&first.get().to_le_bytes(), &entry.position.get().to_le_bytes(), &digest]);
                 self.keys.push((key_key(entry.stream.get(), &key), value));
             }
             first = entry.position.next();
@@ -272,11 +264,7 @@ impl LogChanges {
 ///
 /// A frame is taken when it is not full and at most twice what is gathered so far, so that an event
 /// is merged a number of times that grows with the logarithm of the frame size, not with it.
-fn absorbed(
-    frames: &[Frame],
-    reader: &Reader,
-    frame_bytes_max: usize,
-) -> Result<Vec<Frame>, Error> {
+fn absorbed(frames: &[Frame], reader: &Reader, frame_bytes_max: usize) -> Result<Vec<Frame>, Error> {
     let mut absorbed = Vec::new();
     let Some(table) = reader.frame_table()? else { return Ok(absorbed) };
     let mut gathered: usize = frames.iter().map(Frame::body_bytes).sum();
@@ -294,11 +282,7 @@ fn absorbed(
     Ok(absorbed)
 }
 
-pub(crate) fn write_rows(
-    transaction: &WriteTransaction,
-    generation: &Generation,
-    rows: &Changes<StoredRowKey>,
-) -> Result<(), Error> {
+pub(crate) fn write_rows(transaction: &WriteTransaction, generation: &Generation, rows: &Changes<StoredRowKey>) -> Result<(), Error> {
     if rows.is_empty() {
         return Ok(());
     }
@@ -312,11 +296,7 @@ pub(crate) fn write_rows(
     Ok(())
 }
 
-pub(crate) fn write_index(
-    transaction: &WriteTransaction,
-    generation: &Generation,
-    index: &Changes<Vec<u8>>,
-) -> Result<(), Error> {
+pub(crate) fn write_index(transaction: &WriteTransaction, generation: &Generation, index: &Changes<Vec<u8>>) -> Result<(), Error> {
     if index.is_empty() {
         return Ok(());
     }
@@ -330,10 +310,7 @@ pub(crate) fn write_index(
     Ok(())
 }
 
-pub(crate) fn write_named(
-    transaction: &WriteTransaction,
-    named: &Changes<String>,
-) -> Result<(), Error> {
+pub(crate) fn write_named(transaction: &WriteTransaction, named: &Changes<String>) -> Result<(), Error> {
     if named.is_empty() {
         return Ok(());
     }

@@ -6,8 +6,7 @@ use crate::Error;
 use crate::medium::{Access, Medium, Which};
 use crate::options::{Options, Sharing};
 use redb::{
-    BackendError, Builder, ConcurrencyMode, Database, ReadOnlyDatabase, ReadTransaction,
-    ReadableDatabase, StorageBackend, WriteTransaction,
+    BackendError, Builder, ConcurrencyMode, Database, ReadOnlyDatabase, ReadTransaction, ReadableDatabase, StorageBackend, WriteTransaction,
 };
 use std::io;
 use std::ops::Bound;
@@ -41,11 +40,7 @@ impl StorageBackend for Boxed {
     fn try_lock_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<bool, BackendError> {
         self.0.try_lock_range(start, end)
     }
-    fn try_lock_shared_range(
-        &self,
-        start: Bound<u64>,
-        end: Bound<u64>,
-    ) -> Result<bool, BackendError> {
+    fn try_lock_shared_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<bool, BackendError> {
         self.0.try_lock_shared_range(start, end)
     }
     fn lock_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<(), BackendError> {
@@ -115,12 +110,7 @@ fn builder(which: Which, options: &Options) -> Builder {
 }
 
 /// Opens the file, which must be there unless `access` is `Create`.
-pub(crate) fn open(
-    medium: &dyn Medium,
-    which: Which,
-    access: Access,
-    options: &Options,
-) -> Result<Opened, Error> {
+pub(crate) fn open(medium: &dyn Medium, which: Which, access: Access, options: &Options) -> Result<Opened, Error> {
     let backend = medium.open(which, access).map_err(opening)?;
     if access != Access::Create {
         probe(backend.as_ref())?;
@@ -135,13 +125,8 @@ pub(crate) fn open(
 
 /// Runs what reads pages. redb trusts its pages, and panics over some kinds of damage; a host must
 /// not die of a damaged file, so the panic becomes an error here.
-pub(crate) fn contained<T>(
-    table: &'static str,
-    read: impl FnOnce() -> Result<T, Error>,
-) -> Result<T, Error> {
-    catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| {
-        Err(Error::corrupt(table, "", "the pages contradict each other"))
-    })
+pub(crate) fn contained<T>(table: &'static str, read: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+    catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| Err(Error::corrupt(table, "", "the pages contradict each other")))
 }
 
 pub(crate) fn name(which: Which) -> &'static str {

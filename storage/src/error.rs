@@ -181,18 +181,12 @@ fn shown(position: &Option<Position>) -> u64 {
 
 impl Error {
     /// Damage in `table` at `key`.
-    pub(crate) fn corrupt(
-        table: &'static str,
-        key: impl std::fmt::Display,
-        what: impl Into<String>,
-    ) -> Self {
+    pub(crate) fn corrupt(table: &'static str, key: impl std::fmt::Display, what: impl Into<String>) -> Self {
         Self::Corrupt(Damage { table, key: key.to_string(), what: what.into() })
     }
 
     pub(crate) fn from_io(error: std::io::Error) -> Self {
-        if error.kind() == std::io::ErrorKind::StorageFull
-            || error.kind() == std::io::ErrorKind::QuotaExceeded
-        {
+        if error.kind() == std::io::ErrorKind::StorageFull || error.kind() == std::io::ErrorKind::QuotaExceeded {
             Self::Full(error)
         } else {
             Self::Io(error)
@@ -211,11 +205,9 @@ impl From<redb::StorageError> for Error {
         match error {
             redb::StorageError::Io(error) => Self::from_io(error),
             redb::StorageError::Corrupted(what) => Self::corrupt("pages", "", what),
-            redb::StorageError::ValueTooLarge(bytes) => Self::TooLarge {
-                bytes: bytes as u64,
-                bytes_max: 3 << 30,
-                limit: "value_bytes_max",
-            },
+            redb::StorageError::ValueTooLarge(bytes) => {
+                Self::TooLarge { bytes: bytes as u64, bytes_max: 3 << 30, limit: "value_bytes_max" }
+            }
             redb::StorageError::PreviousIo | redb::StorageError::LockPoisoned(_) => Self::Poisoned,
             other => Self::Io(std::io::Error::other(other)),
         }
@@ -245,9 +237,7 @@ impl From<redb::DatabaseError> for Error {
         match error {
             redb::DatabaseError::DatabaseAlreadyOpen => Self::Locked,
             redb::DatabaseError::RepairAborted => Self::NeedsRecovery,
-            redb::DatabaseError::UpgradeRequired(found) => {
-                Self::Format { found: u32::from(found), supported: crate::FORMAT }
-            }
+            redb::DatabaseError::UpgradeRequired(found) => Self::Format { found: u32::from(found), supported: crate::FORMAT },
             redb::DatabaseError::Storage(error) => error.into(),
             other => Self::Io(std::io::Error::other(other)),
         }

@@ -17,11 +17,7 @@ pub(crate) struct Files {
 
 impl Files {
     pub(crate) fn new(main: Opened, tail: Option<Opened>) -> Self {
-        Self {
-            main: RwLock::new(Some(main)),
-            tail: RwLock::new(tail),
-            poisoned: AtomicBool::new(false),
-        }
+        Self { main: RwLock::new(Some(main)), tail: RwLock::new(tail), poisoned: AtomicBool::new(false) }
     }
 
     pub(crate) fn read_main(&self) -> Result<ReadTransaction, Error> {

@@ -66,8 +66,7 @@ impl Header {
     }
 
     pub(crate) fn last(&self) -> Position {
-        Position::new(self.first.get().saturating_add(u64::from(self.count)).saturating_sub(1))
-            .unwrap_or(self.first)
+        Position::new(self.first.get().saturating_add(u64::from(self.count)).saturating_sub(1)).unwrap_or(self.first)
     }
 
     fn parse(fields: &mut Fields<'_>, key: u64) -> Result<Self, Error> {
@@ -84,8 +83,7 @@ impl Header {
             codec: fields.u8().ok_or_else(short)?,
             flags: fields.u16().ok_or_else(short)?,
             store: StoreId::from_bytes(fields.array().ok_or_else(short)?),
-            first: Position::new(fields.u64().ok_or_else(short)?)
-                .ok_or_else(|| damaged("a position of zero"))?,
+            first: Position::new(fields.u64().ok_or_else(short)?).ok_or_else(|| damaged("a position of zero"))?,
             count: fields.u32().ok_or_else(short)?,
             body_bytes: fields.u32().ok_or_else(short)?,
             stored_bytes: fields.u32().ok_or_else(short)?,
@@ -145,8 +143,7 @@ impl Frame {
     /// Decodes a stored frame. Cost: one pass for the checksum, one to decompress.
     pub(crate) fn decode(store: StoreId, key: Position, stored: &[u8]) -> Result<Self, Error> {
         let damaged = |what: &str| Error::corrupt("frames", key, what);
-        let (sealed, checksum) =
-            stored.split_last_chunk::<4>().ok_or_else(|| damaged("cut short"))?;
+        let (sealed, checksum) = stored.split_last_chunk::<4>().ok_or_else(|| damaged("cut short"))?;
         let mut fields = Fields(sealed);
         let header = Header::parse(&mut fields, key.get())?;
         if crc32c::crc32c(sealed) != u32::from_le_bytes(*checksum) {
@@ -158,8 +155,7 @@ impl Frame {
         if header.stored_bytes as usize != fields.0.len() {
             return Err(damaged("the stored length does not match"));
         }
-        let body = expand(header.codec, fields.0, header.body_bytes as usize)
-            .ok_or_else(|| damaged("the body does not decompress"))?;
+        let body = expand(header.codec, fields.0, header.body_bytes as usize).ok_or_else(|| damaged("the body does not decompress"))?;
         Self::of_body(header, body)
     }
 
@@ -304,11 +300,7 @@ impl<'a> Entries<'a> {
         let (stream, next) = self.next.get_mut(place)?;
         let (stream, seq) = (*stream, *next);
         *next = seq.next();
-        let key = if tag & ENTRY_KEYED == 0 {
-            None
-        } else {
-            Some((BatchKey(self.fields.array()?), BatchDigest(self.fields.array()?)))
-        };
+        let key = if tag & ENTRY_KEYED == 0 { None } else { Some((BatchKey(self.fields.array()?), BatchDigest(self.fields.array()?))) };
         let length = usize::try_from(self.fields.varint()?).ok()?;
         let bytes = self.fields.bytes(length)?;
         let position = Position::new(self.position)?;

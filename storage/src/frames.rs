@@ -57,16 +57,13 @@ impl Frames<'_> {
     fn from_tail(&mut self) -> Result<Option<Frame>, Error> {
         let Some(tail) = &mut self.tail else { return Ok(None) };
         let Some((key, stored)) = tail.next().transpose()? else { return Ok(None) };
-        let position = Position::new(key.value())
-            .ok_or_else(|| Error::corrupt("tail", 0, "a position of zero"))?;
+        let position = Position::new(key.value()).ok_or_else(|| Error::corrupt("tail", 0, "a position of zero"))?;
         Frame::decode(self.store, position, stored.value()).map(Some)
     }
 
     fn wanted(&self, frame: &Frame) -> bool {
         frame.last() >= self.from
-            && self.of.is_none_or(|(stream, seq)| {
-                frame.streams().iter().any(|span| span.stream == stream && span.last() >= seq)
-            })
+            && self.of.is_none_or(|(stream, seq)| frame.streams().iter().any(|span| span.stream == stream && span.last() >= seq))
     }
 
     fn advance(&mut self) -> Result<Option<Frame>, Error> {

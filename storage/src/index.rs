@@ -24,15 +24,9 @@ impl std::fmt::Debug for IndexEntries {
 }
 
 impl IndexEntries {
-    pub(crate) fn new(
-        table: Option<&IndexTable>,
-        bounds: (Bound<&[u8]>, Bound<&[u8]>),
-        direction: Direction,
-    ) -> Result<Self, Error> {
+    pub(crate) fn new(table: Option<&IndexTable>, bounds: (Bound<&[u8]>, Bound<&[u8]>), direction: Direction) -> Result<Self, Error> {
         let range = match table {
-            Some(table) if !empty(bounds) => {
-                Some(contained("index", || Ok(table.range::<&[u8]>(bounds)?))?)
-            }
+            Some(table) if !empty(bounds) => Some(contained("index", || Ok(table.range::<&[u8]>(bounds)?))?),
             _ => None,
         };
         Ok(Self { range, direction })
@@ -43,10 +37,7 @@ impl IndexEntries {
 fn empty(bounds: (Bound<&[u8]>, Bound<&[u8]>)) -> bool {
     match bounds {
         (Bound::Included(low), Bound::Included(high)) => low > high,
-        (
-            Bound::Included(low) | Bound::Excluded(low),
-            Bound::Included(high) | Bound::Excluded(high),
-        ) => low >= high,
+        (Bound::Included(low) | Bound::Excluded(low), Bound::Included(high) | Bound::Excluded(high)) => low >= high,
         _ => false,
     }
 }

@@ -24,6 +24,8 @@ mod database;
 mod error;
 mod files;
 mod frame;
+#[cfg(test)]
+mod frame_tests;
 mod frames;
 mod ids;
 mod index;
@@ -50,9 +52,7 @@ pub use checkpoint::Checkpoint;
 pub use error::{Damage, Error};
 pub use frame::{Entries, Entry, Frame, StreamSpan};
 pub use frames::Frames;
-pub use ids::{
-    BatchDigest, BatchEnd, BatchKey, KeyRecord, OpenEpoch, Position, Seq, StoreId, Stream,
-};
+pub use ids::{BatchDigest, BatchEnd, BatchKey, KeyRecord, OpenEpoch, Position, Seq, StoreId, Stream};
 pub use index::IndexEntries;
 pub use medium::{Access, FileMedium, Medium, Which};
 pub use options::{Options, Sharing};

@@ -37,11 +37,7 @@ fn part_bytes(left: usize) -> usize {
 }
 
 /// Appends a frame at the right edge.
-pub(crate) fn append(
-    table: &mut Table<'_, &'static FrameKey, Bytes>,
-    first: Position,
-    sealed: &[u8],
-) -> Result<(), Error> {
+pub(crate) fn append(table: &mut Table<'_, &'static FrameKey, Bytes>, first: Position, sealed: &[u8]) -> Result<(), Error> {
     let mut left = sealed;
     let mut part = 0_u8;
     while !left.is_empty() {
@@ -56,10 +52,7 @@ pub(crate) fn append(
 }
 
 /// Removes a frame.
-pub(crate) fn remove(
-    table: &mut Table<'_, &'static FrameKey, Bytes>,
-    first: Position,
-) -> Result<(), Error> {
+pub(crate) fn remove(table: &mut Table<'_, &'static FrameKey, Bytes>, first: Position) -> Result<(), Error> {
     for part in 0..=u8::MAX {
         if table.remove(&frame_key(first.get(), part))?.is_none() {
             break;
@@ -88,11 +81,7 @@ pub(crate) struct MainFrames {
 }
 
 impl MainFrames {
-    pub(crate) fn from(
-        table: &FrameTable,
-        store: StoreId,
-        position: Position,
-    ) -> Result<Self, Error> {
+    pub(crate) fn from(table: &FrameTable, store: StoreId, position: Position) -> Result<Self, Error> {
         let start = start(table, position)?;
         let range = table.range::<&FrameKey>(&frame_key(start, 0)..=&frame_key(u64::MAX, u8::MAX))?;
         Ok(Self { store, range })
@@ -101,9 +90,7 @@ impl MainFrames {
     /// The frame at exactly `first`.
     pub(crate) fn at(table: &FrameTable, store: StoreId, first: u64) -> Result<Frame, Error> {
         let range = table.range::<&FrameKey>(&frame_key(first, 0)..=&frame_key(first, u8::MAX))?;
-        Self { store, range }
-            .next()?
-            .ok_or_else(|| Error::corrupt("frames", first, "the frame is missing"))
+        Self { store, range }.next()?.ok_or_else(|| Error::corrupt("frames", first, "the frame is missing"))
     }
 
     /// The last frame.
@@ -113,20 +100,12 @@ impl MainFrames {
     }
 
     /// The frame before the one that begins at `first`.
-    pub(crate) fn previous(
-        table: &FrameTable,
-        store: StoreId,
-        first: Position,
-    ) -> Result<Option<Frame>, Error> {
+    pub(crate) fn previous(table: &FrameTable, store: StoreId, first: Position) -> Result<Option<Frame>, Error> {
         let range = table.range::<&FrameKey>(&frame_key(0, 0)..&frame_key(first.get(), 0))?;
         Self::before(range, table, store)
     }
 
-    fn before(
-        mut range: Range<'static, &'static FrameKey, Bytes>,
-        table: &FrameTable,
-        store: StoreId,
-    ) -> Result<Option<Frame>, Error> {
+    fn before(mut range: Range<'static, &'static FrameKey, Bytes>, table: &FrameTable, store: StoreId) -> Result<Option<Frame>, Error> {
         let Some((key, _)) = range.next_back().transpose()? else { return Ok(None) };
         Self::at(table, store, first_of(key.value())).map(Some)
     }

@@ -95,12 +95,8 @@ impl Medium for FileMedium {
         if path.is_dir() {
             return Err(io::Error::from(io::ErrorKind::IsADirectory));
         }
-        let file = OpenOptions::new()
-            .read(true)
-            .write(access != Access::Read)
-            .create(access == Access::Create)
-            .truncate(false)
-            .open(path)?;
+        let file =
+            OpenOptions::new().read(true).write(access != Access::Read).create(access == Access::Create).truncate(false).open(path)?;
         let backend = redb::backends::FileBackend::new(file).map_err(io::Error::other)?;
         Ok(Box::new(backend))
     }

@@ -3,14 +3,12 @@
 //! **Invariant:** entries, batch ends, positions and known links are kept; only where frames are
 //! cut changes.
 
+use crate::Error;
 use crate::body::Body;
 use crate::builder::seal;
-use crate::frame::{
-    CODEC_PLAIN, CODEC_ZSTD, FLAG_AFTER_UNKNOWN, FLAG_BEFORE_UNKNOWN, Frame, Header, StreamSpan,
-};
+use crate::frame::{CODEC_PLAIN, CODEC_ZSTD, FLAG_AFTER_UNKNOWN, FLAG_BEFORE_UNKNOWN, Frame, Header, StreamSpan};
 use crate::ids::{Position, StoreId};
 use crate::link::Link;
-use crate::Error;
 
 /// A frame as main will store it.
 #[derive(Debug)]
@@ -76,15 +74,10 @@ impl Merger {
         let Some(open) = self.open.take() else { return Ok(()) };
         let body = open.body.finish();
         let packed = self.compressor.compress(&body)?;
-        let (codec, stored) = if packed.len() < body.len() {
-            (CODEC_ZSTD, &packed)
-        } else {
-            (CODEC_PLAIN, &body)
-        };
+        let (codec, stored) = if packed.len() < body.len() { (CODEC_ZSTD, &packed) } else { (CODEC_PLAIN, &body) };
         let header = Header {
             codec,
-            flags: if open.before.is_none() { FLAG_BEFORE_UNKNOWN } else { 0 }
-                | if after.is_none() { FLAG_AFTER_UNKNOWN } else { 0 },
+            flags: if open.before.is_none() { FLAG_BEFORE_UNKNOWN } else { 0 } | if after.is_none() { FLAG_AFTER_UNKNOWN } else { 0 },
             store: self.store,
             first: open.first,
             count: open.body.count(),
@@ -93,11 +86,7 @@ impl Merger {
             before: open.before.unwrap_or_default(),
             after: after.unwrap_or_default(),
         };
-        self.out.push(Merged {
-            first: open.first,
-            sealed: seal(&header, stored),
-            spans: open.body.spans().to_vec(),
-        });
+        self.out.push(Merged { first: open.first, sealed: seal(&header, stored), spans: open.body.spans().to_vec() });
         Ok(())
     }
 

@@ -85,12 +85,7 @@ fn create(medium: &dyn Medium, options: &Options) -> Result<Database, Error> {
 }
 
 /// The tail that main says it has.
-fn expected_tail(
-    medium: &dyn Medium,
-    options: &Options,
-    state: &State,
-    id: TailId,
-) -> Result<Database, Error> {
+fn expected_tail(medium: &dyn Medium, options: &Options, state: &State, id: TailId) -> Result<Database, Error> {
     let checkpoint = state.checkpoint;
     if !medium.exists(Which::Tail)? {
         return Err(Error::TailMissing { checkpoint });
@@ -120,11 +115,7 @@ fn tail_state(tail: &Database) -> Result<TailState, Error> {
 }
 
 /// Makes a tail for a main file that was closed, and notes it in `state`.
-fn fresh_tail(
-    medium: &dyn Medium,
-    options: &Options,
-    state: &mut State,
-) -> Result<Database, Error> {
+fn fresh_tail(medium: &dyn Medium, options: &Options, state: &mut State) -> Result<Database, Error> {
     if medium.exists(Which::Tail)? {
         contained("tail file", || check_leftover(medium, options, state))?;
         medium.remove(Which::Tail)?;
@@ -178,8 +169,7 @@ fn tail_frames(tail: &Database, state: &State) -> Result<(Vec<TailFrame>, Vec<Si
     let (mut next, mut link) = (Position::after(state.checkpoint), state.link);
     for item in table.range(0..=u64::MAX)? {
         let (key, stored) = item?;
-        let first = Position::new(key.value())
-            .ok_or_else(|| Error::corrupt("tail", 0, "a position of zero"))?;
+        let first = Position::new(key.value()).ok_or_else(|| Error::corrupt("tail", 0, "a position of zero"))?;
         let bytes = stored.value().len() as u64;
         if Some(first) <= state.checkpoint {
             // Main holds it, so that it needs no decoding, only dropping.
@@ -208,9 +198,9 @@ fn take_up(frame: &Frame, bytes: u64, log: &mut Log, catalog: &Catalog) -> Resul
         catalog.update(std::iter::once((declared.stream, known)));
     }
     for span in frame.streams() {
-        let known = catalog.known(span.stream)?.ok_or_else(|| {
-            Error::corrupt("tail", frame.first(), "events of a stream that was never declared")
-        })?;
+        let known = catalog
+            .known(span.stream)?
+            .ok_or_else(|| Error::corrupt("tail", frame.first(), "events of a stream that was never declared"))?;
         if span.first != Seq::after(known.last) {
             let what = "the seqs of a stream do not join";
             return Err(Error::TailBroken { checkpoint: log.state.checkpoint, what });

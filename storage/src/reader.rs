@@ -4,6 +4,7 @@
 //! what main holds is not read from the tail.
 
 use crate::Error;
+use crate::bytes::Fields;
 use crate::catalog::StreamRow;
 use crate::database::contained;
 use crate::files::Files;
@@ -16,11 +17,7 @@ use crate::main_frames::{FrameTable, MainFrames};
 use crate::row::{Row, RowKey};
 use crate::rows::{self, Direction, RowTable, Rows};
 use crate::state::State;
-use crate::tables::{
-    Bytes, FRAMES, Generation, KEYS, META, NAMED, NAMES, SPANS, STATE, STREAMS, SpanKey,
-    TAIL_FRAMES, key_key, span_key,
-};
-use crate::bytes::Fields;
+use crate::tables::{Bytes, FRAMES, Generation, KEYS, META, NAMED, NAMES, SPANS, STATE, STREAMS, SpanKey, TAIL_FRAMES, key_key, span_key};
 use redb::{Key, ReadOnlyTable, ReadTransaction, TableDefinition, TableError, Value};
 use std::collections::HashMap;
 use std::ops::{Bound, RangeInclusive};
@@ -88,10 +85,7 @@ pub(crate) fn open_table<K: Key + 'static, V: Value + 'static>(
     })
 }
 
-fn once<T>(
-    cell: &OnceLock<Option<T>>,
-    open: impl FnOnce() -> Result<Option<T>, Error>,
-) -> Result<Option<&T>, Error> {
+fn once<T>(cell: &OnceLock<Option<T>>, open: impl FnOnce() -> Result<Option<T>, Error>) -> Result<Option<&T>, Error> {
     if let Some(table) = cell.get() {
         return Ok(table.as_ref());
     }
@@ -162,8 +156,7 @@ impl Reader {
             let Some(table) = self.tail_table()? else { return Ok(self.state.checkpoint) };
             let range = table.range(0..=u64::MAX)?.next_back();
             let Some((first, stored)) = range.transpose()? else { return Ok(self.state.checkpoint) };
-            let count = Frame::count_of(stored.value())
-                .ok_or_else(|| Error::corrupt("tail", first.value(), "cut short"))?;
+            let count = Frame::count_of(stored.value()).ok_or_else(|| Error::corrupt("tail", first.value(), "cut short"))?;
             let last = Position::new(first.value().saturating_add(u64::from(count)).saturating_sub(1));
             Ok(last.max(self.state.checkpoint))
         })
@@ -190,15 +183,11 @@ impl Reader {
     }
 
     fn row_table(&self) -> Result<Option<&RowTable>, Error> {
-        once(&self.rows, || {
-            open_table(&self.main, Generation::new(self.state.generation).rows())
-        })
+        once(&self.rows, || open_table(&self.main, Generation::new(self.state.generation).rows()))
     }
 
     fn index_table(&self) -> Result<Option<&IndexTable>, Error> {
-        once(&self.index, || {
-            open_table(&self.main, Generation::new(self.state.generation).index())
-        })
+        once(&self.index, || open_table(&self.main, Generation::new(self.state.generation).index()))
     }
 
     /// The stream with this name and its last seq at the checkpoint (`None` when all its events
@@ -207,18 +196,13 @@ impl Reader {
         contained("names", || {
             let Some(names) = open_table(&self.main, NAMES)? else { return Ok(None) };
             let Some(number) = names.get(name)? else { return Ok(None) };
-            let stream = Stream::new(number.value())
-                .ok_or_else(|| Error::corrupt("names", name, "a stream of zero"))?;
+            let stream = Stream::new(number.value()).ok_or_else(|| Error::corrupt("names", name, "a stream of zero"))?;
             let last = self.stream_row(stream, |row| row.last)?;
             Ok(Some((stream, last.flatten())))
         })
     }
 
-    fn stream_row<T>(
-        &self,
-        stream: Stream,
-        take: impl FnOnce(&StreamRow<'_>) -> T,
-    ) -> Result<Option<T>, Error> {
+    fn stream_row<T>(&self, stream: Stream, take: impl FnOnce(&StreamRow<'_>) -> T) -> Result<Option<T>, Error> {
         contained("streams", || {
             let Some(table) = open_table(&self.main, STREAMS)? else { return Ok(None) };
             let Some(stored) = table.get(stream.get())? else { return Ok(None) };
@@ -240,8 +224,7 @@ impl Reader {
             for item in table.range(0..=u64::MAX)? {
                 let (number, stored) = item?;
                 let row = StreamRow::parse(number.value(), stored.value())?;
-                let stream = Stream::new(number.value())
-                    .ok_or_else(|| Error::corrupt("streams", 0, "a stream of zero"))?;
+                let stream = Stream::new(number.value()).ok_or_else(|| Error::corrupt("streams", 0, "a stream of zero"))?;
                 streams.push((stream, row.name.to_owned(), row.last));
             }
             Ok(streams)
@@ -271,11 +254,7 @@ impl Reader {
     }
 
     /// The index entries within the bounds.
-    pub fn index(
-        &self,
-        bounds: (Bound<&[u8]>, Bound<&[u8]>),
-        direction: Direction,
-    ) -> Result<IndexEntries, Error> {
+    pub fn index(&self, bounds: (Bound<&[u8]>, Bound<&[u8]>), direction: Direction) -> Result<IndexEntries, Error> {
         IndexEntries::new(self.index_table()?, bounds, direction)
     }
 
@@ -310,9 +289,7 @@ impl Reader {
     pub fn frames(&self, from: Position) -> Result<Frames<'_>, Error> {
         contained("frames", || {
             let main = match self.frame_table()? {
-                Some(table) if Some(from) <= self.state.checkpoint => {
-                    Source::Every(MainFrames::from(table, self.state.store, from)?)
-                }
+                Some(table) if Some(from) <= self.state.checkpoint => Source::Every(MainFrames::from(table, self.state.store, from)?),
                 _ => Source::Done,
             };
             Ok(self.frames_by(main, from, self.tail_from(from)?, None))
@@ -333,30 +310,14 @@ impl Reader {
         })
     }
 
-    fn frames_by<'r>(
-        &'r self,
-        main: Source<'r>,
-        from: Position,
-        tail: Option<TailRange>,
-        of: Option<(Stream, Seq)>,
-    ) -> Frames<'r> {
-        Frames {
-            store: self.state.store,
-            counts: &self.counts,
-            main,
-            tail,
-            checkpoint: self.state.checkpoint,
-            from,
-            of,
-        }
+    fn frames_by<'r>(&'r self, main: Source<'r>, from: Position, tail: Option<TailRange>, of: Option<(Stream, Seq)>) -> Frames<'r> {
+        Frames { store: self.state.store, counts: &self.counts, main, tail, checkpoint: self.state.checkpoint, from, of }
     }
 
     /// Walks the whole log and checks every checksum, every position and the chain over batches.
     /// Returns how many events it holds. Cost: a read of the log and a digest of every event.
     pub fn verify(&self) -> Result<u64, Error> {
-        contained("frames", || {
-            crate::verify::log(self)
-        })
+        contained("frames", || crate::verify::log(self))
     }
 
     pub(crate) fn digest_keys(&self) -> Result<HashMap<Stream, DigestKey>, Error> {

@@ -3,9 +3,8 @@
 //! **Invariant:** until the switch nothing that readers see changes; a rebuild that died leaves
 //! tables that the next one removes.
 
-use crate::checkpoint::{
-    Changes, check_index_key, check_row, write_index, write_named, write_rows,
-};
+use crate::Error;
+use crate::checkpoint::{Changes, check_index_key, check_row, write_index, write_named, write_rows};
 use crate::database::contained;
 use crate::ids::{Position, Stream};
 use crate::index::IndexTable;
@@ -14,7 +13,6 @@ use crate::row::{self, Row, RowKey};
 use crate::rows::{self, Direction, RowTable, Rows};
 use crate::storage::Shared;
 use crate::tables::{Generation, META, STATE, StoredRowKey};
-use crate::Error;
 use redb::WriteTransaction;
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -173,8 +171,7 @@ impl<'s> Rebuild<'s> {
         self.written()?;
         let table = self.written.as_ref().and_then(|written| written.rows.as_ref());
         let mut found: BTreeMap<i64, Row> =
-            Rows::new(table, &self.counts, key, &ordinals, at, Direction::Forward)
-                .collect::<Result<_, _>>()?;
+            Rows::new(table, &self.counts, key, &ordinals, at, Direction::Forward).collect::<Result<_, _>>()?;
         if ordinals.start() <= ordinals.end() {
             let low = key.with_ordinal(*ordinals.start()).stored(0);
             let high = key.with_ordinal(*ordinals.end()).stored(u64::MAX);

@@ -70,11 +70,7 @@ pub struct Row {
 /// The stored value of `raw` under `key`; compressed when an eighth is saved.
 pub(crate) fn encode(key: &StoredRowKey, raw: &[u8]) -> Vec<u8> {
     let packed = lz4_flex::block::compress(raw);
-    let (codec, payload) = if packed.len() + raw.len() / 8 < raw.len() {
-        (CODEC_LZ4, packed.as_slice())
-    } else {
-        (CODEC_PLAIN, raw)
-    };
+    let (codec, payload) = if packed.len() + raw.len() / 8 < raw.len() { (CODEC_LZ4, packed.as_slice()) } else { (CODEC_PLAIN, raw) };
     let length = (raw.len() as u32).to_le_bytes();
     let mut out = Vec::with_capacity(HEAD_BYTES + payload.len());
     out.push(codec);
@@ -106,8 +102,7 @@ pub(crate) fn decode(key: &StoredRowKey, stored: &[u8]) -> Result<Row, Error> {
         CODEC_PLAIN => bytes.extend_from_slice(payload),
         CODEC_LZ4 => {
             bytes.resize(length, 0);
-            lz4_flex::block::decompress_into(payload, &mut bytes)
-                .map_err(|error| damaged(&error.to_string()))?;
+            lz4_flex::block::decompress_into(payload, &mut bytes).map_err(|error| damaged(&error.to_string()))?;
         }
         _ => return Err(damaged("an unknown codec")),
     }

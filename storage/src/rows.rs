@@ -27,12 +27,7 @@ pub(crate) type RowTable = ReadOnlyTable<&'static StoredRowKey, Bytes>;
 type Item = (AccessGuard<'static, &'static StoredRowKey>, AccessGuard<'static, Bytes>);
 
 /// The newest version of `key` at or below `at`.
-pub(crate) fn newest(
-    table: &RowTable,
-    key: &RowKey,
-    at: u64,
-    counts: &Counts,
-) -> Result<Option<Row>, Error> {
+pub(crate) fn newest(table: &RowTable, key: &RowKey, at: u64, counts: &Counts) -> Result<Option<Row>, Error> {
     contained("rows", || {
         counts.seek();
         let mut range = table.range::<&StoredRowKey>(&key.stored(0)..=&key.stored(at))?;
@@ -110,12 +105,8 @@ impl<'r> Rows<'r> {
     /// Nothing at `ordinal` or before it (in the direction) is looked at again.
     fn leave(&mut self, ordinal: i64) {
         self.left = self.left.and_then(|(low, high)| match self.direction {
-            Direction::Forward => {
-                ordinal.checked_add(1).filter(|low| *low <= high).map(|low| (low, high))
-            }
-            Direction::Backward => {
-                ordinal.checked_sub(1).filter(|high| low <= *high).map(|high| (low, high))
-            }
+            Direction::Forward => ordinal.checked_add(1).filter(|low| *low <= high).map(|low| (low, high)),
+            Direction::Backward => ordinal.checked_sub(1).filter(|high| low <= *high).map(|high| (low, high)),
         });
     }
 

@@ -63,8 +63,7 @@ impl State {
         if found != FORMAT {
             return Err(Error::Format { found, supported: FORMAT });
         }
-        let (sealed, checksum) =
-            stored.split_last_chunk::<4>().ok_or_else(|| damaged("cut short"))?;
+        let (sealed, checksum) = stored.split_last_chunk::<4>().ok_or_else(|| damaged("cut short"))?;
         if crc32c::crc32c(sealed) != u32::from_le_bytes(*checksum) {
             return Err(damaged("the checksum does not match"));
         }
@@ -111,8 +110,7 @@ impl TailState {
         if found != FORMAT {
             return Err(Error::Format { found, supported: FORMAT });
         }
-        let (sealed, checksum) =
-            stored.split_last_chunk::<4>().ok_or_else(|| damaged("cut short"))?;
+        let (sealed, checksum) = stored.split_last_chunk::<4>().ok_or_else(|| damaged("cut short"))?;
         if crc32c::crc32c(sealed) != u32::from_le_bytes(*checksum) {
             return Err(damaged("the checksum does not match"));
         }

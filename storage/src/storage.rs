@@ -143,9 +143,7 @@ impl Storage {
         let dropped = self.admit(&frame)?;
         let stored = frame.stored();
         let last = dropped.as_ref().map(|dropped| dropped.1);
-        let transaction = shared.files.watch(contained("tail file", || {
-            self.write_frame(frame.first, &stored, last, durability)
-        }))?;
+        let transaction = shared.files.watch(contained("tail file", || self.write_frame(frame.first, &stored, last, durability)))?;
         shared.files.commit(transaction)?;
         self.appended(frame, stored.len() as u64, dropped.map_or(0, |dropped| dropped.0), durability);
         Ok(())
@@ -162,17 +160,11 @@ impl Storage {
         if frame.has_open_batch() {
             return Err(Error::OutOfOrder("the frame's last batch was not ended"));
         }
-        if frame.store != log.state.store
-            || frame.first != Position::after(log.head)
-            || frame.before != log.link
-        {
+        if frame.store != log.state.store || frame.first != Position::after(log.head) || frame.before != log.link {
             return Err(Error::OutOfOrder("the frame was begun before another was appended"));
         }
         if log.above_bytes > options.tail_bytes_hard_max {
-            return Err(Error::TailFull {
-                bytes: log.above_bytes,
-                bytes_max: options.tail_bytes_hard_max,
-            });
+            return Err(Error::TailFull { bytes: log.above_bytes, bytes_max: options.tail_bytes_hard_max });
         }
         let dropped = log.held.len().min(options.dropped_frames_max);
         let last = dropped.checked_sub(1).and_then(|last| log.held.get(last));
@@ -308,4 +300,3 @@ pub(crate) fn write_state(files: &Files, stored: &[u8]) -> Result<WriteTransacti
     transaction.open_table(META)?.insert(STATE, stored)?;
     Ok(transaction)
 }
-

@@ -25,18 +25,13 @@ pub(crate) type KeyKey = [u8; 24];
 pub(crate) type StoredRowKey = [u8; 29];
 
 pub(crate) const META: TableDefinition<'static, &'static str, Bytes> = TableDefinition::new("meta");
-pub(crate) const NAMED: TableDefinition<'static, &'static str, Bytes> =
-    TableDefinition::new("named");
-pub(crate) const FRAMES: TableDefinition<'static, &'static FrameKey, Bytes> =
-    TableDefinition::new("frames");
+pub(crate) const NAMED: TableDefinition<'static, &'static str, Bytes> = TableDefinition::new("named");
+pub(crate) const FRAMES: TableDefinition<'static, &'static FrameKey, Bytes> = TableDefinition::new("frames");
 pub(crate) const STREAMS: TableDefinition<'static, u64, Bytes> = TableDefinition::new("streams");
 pub(crate) const NAMES: TableDefinition<'static, &'static str, u64> = TableDefinition::new("names");
-pub(crate) const SPANS: TableDefinition<'static, &'static SpanKey, u64> =
-    TableDefinition::new("spans");
-pub(crate) const KEYS: TableDefinition<'static, &'static KeyKey, Bytes> =
-    TableDefinition::new("keys");
-pub(crate) const TAIL_META: TableDefinition<'static, &'static str, Bytes> =
-    TableDefinition::new("tail");
+pub(crate) const SPANS: TableDefinition<'static, &'static SpanKey, u64> = TableDefinition::new("spans");
+pub(crate) const KEYS: TableDefinition<'static, &'static KeyKey, Bytes> = TableDefinition::new("keys");
+pub(crate) const TAIL_META: TableDefinition<'static, &'static str, Bytes> = TableDefinition::new("tail");
 pub(crate) const TAIL_FRAMES: TableDefinition<'static, u64, Bytes> = TableDefinition::new("frames");
 pub(crate) const STATE: &str = "state";
 

@@ -59,11 +59,8 @@ fn reading_one_ordinal_costs_the_same_however_many_versions_it_has() {
             assert_eq!(reader.read_count().rows, 1);
             for direction in [Direction::Forward, Direction::Backward] {
                 let reader = storage.reader().unwrap();
-                let rows: Vec<_> = reader
-                    .rows(Stream::FIRST, 0, 1, 0..=9, position, direction)
-                    .unwrap()
-                    .map(|row| row.unwrap().1.version.get())
-                    .collect();
+                let rows: Vec<_> =
+                    reader.rows(Stream::FIRST, 0, 1, 0..=9, position, direction).unwrap().map(|row| row.unwrap().1.version.get()).collect();
                 assert_eq!(rows, [at, at]);
                 work.push(reader.read_count());
             }
@@ -85,11 +82,7 @@ fn reading_a_window_of_rows_costs_the_window_however_many_ordinals_there_are() {
             checkpoint.commit().unwrap();
         });
         let reader = storage.reader().unwrap();
-        let newest = reader
-            .rows(Stream::FIRST, 0, 1, 0..=i64::MAX, None, Direction::Backward)
-            .unwrap()
-            .take(50)
-            .map(|row| row.unwrap().0);
+        let newest = reader.rows(Stream::FIRST, 0, 1, 0..=i64::MAX, None, Direction::Backward).unwrap().take(50).map(|row| row.unwrap().0);
         assert!(newest.eq((ordinals - 50..ordinals).rev()));
         work.push(reader.read_count());
     }

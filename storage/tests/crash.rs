@@ -63,9 +63,7 @@ fn sweep(rounds: u64) -> Crossed {
 #[test]
 fn a_store_survives_a_power_cut_at_every_change_of_its_life() {
     let crossed = sweep(4);
-    let cut = |step: Step, kind: Kind, which: Option<Which>| {
-        crossed.get(&(step, kind, which)).copied().unwrap_or(0)
-    };
+    let cut = |step: Step, kind: Kind, which: Option<Which>| crossed.get(&(step, kind, which)).copied().unwrap_or(0);
     let (main, tail, draft) = (Some(Which::Main), Some(Which::Tail), Some(Which::Draft));
     let steps = [
         // create: the draft, its publishing, the tail, the directory, main's note of its tail
@@ -105,8 +103,7 @@ fn a_store_survives_a_power_cut_at_every_change_of_its_life() {
         // a handle dropped without closing
         (Step::Drop, Kind::Write, main),
     ];
-    let missed: Vec<_> =
-        steps.iter().filter(|(step, kind, which)| cut(*step, *kind, *which) == 0).collect();
+    let missed: Vec<_> = steps.iter().filter(|(step, kind, which)| cut(*step, *kind, *which) == 0).collect();
     println!("{} crashes; {crossed:?}", crossed.values().sum::<u64>());
     assert!(missed.is_empty(), "never cut at {missed:?}");
 }
@@ -182,11 +179,7 @@ fn after_a_failed_append_or_checkpoint_the_handle_refuses_all_writes() {
         let mut sim = Sim::new(77, Lie::None);
         let storage = small_workload(&mut sim).unwrap_or_else(|_| panic!("without a fault"));
         sim.disk.fail_in(n);
-        let result = if checkpoint {
-            sim.checkpoint(&storage)
-        } else {
-            sim.append(&storage, Durability::Durable)
-        };
+        let result = if checkpoint { sim.checkpoint(&storage) } else { sim.append(&storage, Durability::Durable) };
         let failed = sim.disk.failed().is_some();
         sim.disk.fail_never();
         if result.is_ok() {
@@ -201,4 +194,33 @@ fn after_a_failed_append_or_checkpoint_the_handle_refuses_all_writes() {
         assert!(storage.close().is_err(), "operation {n}");
     }
     assert!(refused > 10, "only {refused} failures");
+}
+
+#[test]
+fn a_full_disk_says_so_before_the_commit_and_loses_nothing() {
+    let mut sim = Sim::new(5, Lie::None);
+    let storage = small_workload(&mut sim).unwrap_or_else(|_| panic!("without a fault"));
+    let before = storage.head();
+    sim.disk.fill_up();
+    let mut full = None;
+    for _ in 0..400 {
+        let mut frame = storage.begin_frame();
+        let stream = frame.next_position();
+        let (number, name) = (storage.next_stream(), format!("filler {stream}"));
+        frame.declare(number, &name).unwrap();
+        frame.push(number, Seq::FIRST, &[1; 5000]).unwrap();
+        frame.end_batch(None);
+        if let Err(error) = storage.append(frame, Durability::Durable) {
+            full = Some(error);
+            break;
+        }
+    }
+    assert!(matches!(full, Some(Error::Full(_))), "{full:?}");
+    let acknowledged = storage.head();
+    assert!(acknowledged > before);
+    drop(storage);
+    sim.disk.space_again();
+    let options = sim.options();
+    let opened = Storage::open(std::path::Path::new("simulated"), &options).unwrap();
+    assert_eq!(opened.storage.head(), acknowledged);
 }

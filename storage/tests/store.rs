@@ -60,12 +60,7 @@ fn log(reader: &Reader, from: u64) -> Vec<(u64, u64, u64, bool)> {
         for entry in frame.unwrap().entries() {
             let entry = entry.unwrap();
             if entry.position.get() >= from {
-                log.push((
-                    entry.position.get(),
-                    entry.stream.get(),
-                    entry.seq.get(),
-                    entry.batch_end.is_some(),
-                ));
+                log.push((entry.position.get(), entry.stream.get(), entry.seq.get(), entry.batch_end.is_some()));
             }
         }
     }
@@ -104,8 +99,7 @@ fn a_closed_store_is_one_file_and_reads_without_a_writer() {
     assert_eq!(reader.stream("s1").unwrap(), Some((Stream::FIRST, Seq::new(6))));
     assert_eq!(reader.stream_name(Stream::FIRST).unwrap().as_deref(), Some("s1"));
     let record = reader.key(Stream::FIRST, &BatchKey([4; 16])).unwrap().unwrap();
-    let wanted =
-        KeyRecord { first: position(4), last: position(5), digest: BatchDigest([2; 16]) };
+    let wanted = KeyRecord { first: position(4), last: position(5), digest: BatchDigest([2; 16]) };
     assert_eq!(record, wanted);
 }
 
@@ -157,10 +151,7 @@ fn a_missing_tail_is_named_and_never_a_shorter_history() {
     std::fs::rename(&tail, &away).unwrap();
     let found = Storage::open(&place.path, &options()).unwrap_err();
     assert!(matches!(found, Error::TailMissing { checkpoint } if checkpoint == Position::new(3)));
-    assert!(matches!(
-        ReadStorage::open(&place.path, &options()),
-        Err(Error::TailMissing { .. } | Error::NeedsRecovery)
-    ));
+    assert!(matches!(ReadStorage::open(&place.path, &options()), Err(Error::TailMissing { .. } | Error::NeedsRecovery)));
     std::fs::rename(&away, &tail).unwrap();
     assert_eq!(open(&place).storage.head(), Position::new(4));
 }
@@ -302,8 +293,7 @@ fn rows_answer_at_every_past_checkpoint_in_both_directions() {
             (at / step > 0).then_some((ordinal, at / step * step))
         };
         for (low, high) in [(-5, 5), (0, 0), (-3, 2), (2, 1), (i64::MIN, i64::MAX)] {
-            let mut wanted: Vec<_> =
-                (low.max(-5)..=high.min(5)).filter_map(newest).collect();
+            let mut wanted: Vec<_> = (low.max(-5)..=high.min(5)).filter_map(newest).collect();
             for direction in [Direction::Forward, Direction::Backward] {
                 let found: Vec<_> = reader
                     .rows(Stream::FIRST, 0, 7, low..=high, Some(position(at)), direction)
@@ -357,10 +347,13 @@ fn the_frames_of_a_stream_are_found_without_the_others() {
         for from in [1, 2, 5, next[number as usize] - 1] {
             let mut seqs = Vec::new();
             for frame in reader.frames_of(stream(number), seq(from)).unwrap() {
-                seqs.extend(frame.unwrap().entries().map(Result::unwrap).filter_map(|entry| {
-                    (entry.stream == stream(number) && entry.seq >= seq(from))
-                        .then_some(entry.seq.get())
-                }));
+                seqs.extend(
+                    frame
+                        .unwrap()
+                        .entries()
+                        .map(Result::unwrap)
+                        .filter_map(|entry| (entry.stream == stream(number) && entry.seq >= seq(from)).then_some(entry.seq.get())),
+                );
             }
             assert_eq!(seqs, (from..next[number as usize]).collect::<Vec<_>>());
         }

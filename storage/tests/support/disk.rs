@@ -104,6 +104,8 @@ struct State {
     fail_at: Option<u64>,
     failed: Option<Crash>,
     lie: Lie,
+    /// No file may grow.
+    full: bool,
 }
 
 impl State {
@@ -167,6 +169,7 @@ impl Disk {
             fail_at: None,
             failed: None,
             lie,
+            full: false,
         })))
     }
 
@@ -194,6 +197,15 @@ impl Disk {
         let mut state = self.state();
         state.fail_at = None;
         state.failed = None;
+    }
+
+    /// From now on no file may grow.
+    pub fn fill_up(&self) {
+        self.state().full = true;
+    }
+
+    pub fn space_again(&self) {
+        self.state().full = false;
     }
 
     pub fn failed(&self) -> Option<Crash> {
@@ -344,6 +356,10 @@ impl Backend {
     fn change(&self, kind: Kind, op: Op) -> io::Result<()> {
         let mut state = self.disk.state();
         let which = state.which(self.file);
+        let length = state.files[self.file].current.len();
+        if state.full && matches!(op, Op::SetLen(len) if len > length) {
+            return Err(io::Error::from(io::ErrorKind::StorageFull));
+        }
         let tick = state.tick(kind, which);
         if tick.happens() {
             let file = &mut state.files[self.file];

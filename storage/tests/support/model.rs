@@ -116,8 +116,7 @@ impl Model {
     }
 
     fn settle_rows(&mut self, reader: &Reader) -> Check {
-        let marker = shown(reader.meta("marker"))?
-            .map_or(0, |bytes| u64::from_le_bytes(bytes.try_into().unwrap()));
+        let marker = shown(reader.meta("marker"))?.map_or(0, |bytes| u64::from_le_bytes(bytes.try_into().unwrap()));
         if let Some(attempted) = self.attempted.take()
             && attempted.marker == marker
         {
@@ -151,8 +150,7 @@ impl Model {
                 }
             }
         }
-        let wanted: BTreeMap<_, _> =
-            newest.into_iter().map(|(key, (at, bytes))| (key, (at, bytes.clone()))).collect();
+        let wanted: BTreeMap<_, _> = newest.into_iter().map(|(key, (at, bytes))| (key, (at, bytes.clone()))).collect();
         if found != wanted {
             return fail(format!("{} rows, {} wanted, or other bytes", found.len(), wanted.len()));
         }
@@ -181,11 +179,8 @@ impl Model {
             if let Some((key, digest)) = end {
                 let stream = Stream::new(event.stream).unwrap();
                 let found = shown(reader.key(stream, &BatchKey(*key)))?;
-                let wanted = KeyRecord {
-                    first: Position::new(first).unwrap(),
-                    last: Position::new(last).unwrap(),
-                    digest: BatchDigest(*digest),
-                };
+                let wanted =
+                    KeyRecord { first: Position::new(first).unwrap(), last: Position::new(last).unwrap(), digest: BatchDigest(*digest) };
                 // Above the checkpoint the key travels in the tail, which was compared already.
                 if last <= self.kept.checkpoint && found != Some(wanted) {
                     return fail("an idempotency key does not answer");

@@ -68,6 +68,10 @@ impl Sim {
         }
     }
 
+    pub fn options(&self) -> Options {
+        self.options.clone()
+    }
+
     /// An error is fine when the power is gone, and a broken promise otherwise.
     fn done<T>(&self, result: Result<T, Error>) -> Result<T, Stop> {
         result.map_err(|error| match self.disk.crashed() {
