@@ -71,7 +71,7 @@ impl Failure {
 
     /// Whether the store itself failed, so that nothing more can be done with it.
     pub(crate) fn is_of_store(&self) -> bool {
-        use turnstore::Error::{Closed, Storage, Stopped};
+        use turnstore::Error::{Closed, Stopped, Storage};
         matches!(self, Self::Import { source: Stop::Store(Storage(_) | Closed | Stopped { .. }), .. })
     }
 }

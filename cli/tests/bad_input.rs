@@ -151,7 +151,9 @@ fn a_file_that_is_no_store_is_left_alone() {
 #[test]
 fn looking_at_a_store_that_is_not_there_makes_none() {
     let place = Place::new();
-    for args in [["sessions"].as_slice(), &["stats"], &["show", "t"], &["events", "t"], &["pending"], &["hash", "t"], &["verify"], &["rebuild"]] {
+    for args in
+        [["sessions"].as_slice(), &["stats"], &["show", "t"], &["events", "t"], &["pending"], &["hash", "t"], &["verify"], &["rebuild"]]
+    {
         place.run(args).code(1).says("no store");
     }
     assert!(place.names().is_empty());

@@ -34,7 +34,15 @@ struct Killed {
 /// Imports until the time is up, then kills the child where it stands.
 fn import_and_kill(place: &Place, file: &std::path::Path, after: Duration) -> Killed {
     let begun = Instant::now();
-    let mut child = place.command().arg("import").arg(file).args(["--protocol", "aiui", "--json", "--last", "0"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child = place
+        .command()
+        .arg("import")
+        .arg(file)
+        .args(["--protocol", "aiui", "--json", "--last", "0"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     let (lines, told) = mpsc::channel();
     let stdout = child.stdout.take().unwrap();
     let reading = std::thread::spawn(move || {
@@ -97,7 +105,11 @@ fn a_killed_import_loses_nothing_acknowledged_and_continues() {
         let killed = import_and_kill(&place, &file, after);
         kills += usize::from(!killed.ended);
         let seq = seq_of(&place);
-        assert!(seq >= killed.acknowledged.max(before), "kill {kills}: {seq} is there, {} was acknowledged, {before} was there", killed.acknowledged);
+        assert!(
+            seq >= killed.acknowledged.max(before),
+            "kill {kills}: {seq} is there, {} was acknowledged, {before} was there",
+            killed.acknowledged
+        );
         before = seq;
         if place.store().exists() {
             place.run(&["verify"]).done();

@@ -165,7 +165,9 @@ fn report(engine: &Engine, args: &Import, tallies: &[Tally], took: Duration, out
     let known: u64 = tallies.iter().map(|tally| tally.known).sum();
     let rate = rate(events, took);
     if args.json {
-        return out.json(&json!({ "events": events, "known": known, "files": tallies.len(), "seconds": took.as_secs_f64(), "eventsPerSecond": rate }));
+        return out.json(
+            &json!({ "events": events, "known": known, "files": tallies.len(), "seconds": took.as_secs_f64(), "eventsPerSecond": rate }),
+        );
     }
     let known = if known > 0 { format!(", {} were there before", number::count(known)) } else { String::new() };
     writeln!(

@@ -14,7 +14,7 @@ pub(crate) mod verify;
 
 use std::path::Path;
 
-use turnstore::{Engine, Error, View};
+use turnstore::{Engine, Error, Store, View};
 
 use crate::failure::Failure;
 
@@ -36,20 +36,15 @@ fn at_session(failure: Failure, session: &str) -> Failure {
     }
 }
 
-/// A store opened to look at it.
+/// A store opened to look at it: at rest, or beside the process that writes it.
 struct Reading {
+    store: Store,
     view: View,
-    engine: Engine,
 }
 
-impl Reading {
-    fn stats(&self) -> Result<turnstore::Stats, Failure> {
-        Ok(self.engine.stats()?)
-    }
-}
-
+/// Opens a store to look at it. When its last writer died, its work is finished first.
 fn open_reading(store: &Path) -> Result<Reading, Failure> {
     must_exist(store)?;
-    let engine = open_writing(store)?;
-    Ok(Reading { view: engine.view(), engine })
+    let store = Store::recover(store).map_err(|source| Failure::Open { path: store.to_owned(), source })?;
+    Ok(Reading { view: store.view(), store })
 }

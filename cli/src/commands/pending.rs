@@ -35,8 +35,14 @@ pub(crate) fn run(store: &Path, args: &args::Pending, out: &mut Out) -> Result<O
     Ok(Outcome::Done)
 }
 
-const COLUMNS: [(&str, Align); 6] =
-    [("session", Align::Left), ("interaction", Align::Left), ("kind", Align::Left), ("seq", Align::Right), ("expires", Align::Left), ("asks", Align::Left)];
+const COLUMNS: [(&str, Align); 6] = [
+    ("session", Align::Left),
+    ("interaction", Align::Left),
+    ("kind", Align::Left),
+    ("seq", Align::Right),
+    ("expires", Align::Left),
+    ("asks", Align::Left),
+];
 
 /// What was found, in the form that was asked for.
 struct Listed {

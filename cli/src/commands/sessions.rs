@@ -34,7 +34,16 @@ pub(crate) fn run(store: &Path, args: &args::Sessions, out: &mut Out) -> Result<
     }
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(i64::MAX));
     let right = Align::Right;
-    let columns = [("session", Align::Left), ("title", Align::Left), ("turns", right), ("items", right), ("events", right), ("pending", right), ("state", Align::Left), ("changed", right)];
+    let columns = [
+        ("session", Align::Left),
+        ("title", Align::Left),
+        ("turns", right),
+        ("items", right),
+        ("events", right),
+        ("pending", right),
+        ("state", Align::Left),
+        ("changed", right),
+    ];
     let mut table = Table::new(&columns);
     for session in &sessions {
         table.row([

@@ -15,7 +15,7 @@ use super::open_reading;
 
 pub(crate) fn run(store: &Path, args: &args::Stats, out: &mut Out) -> Result<Outcome, Failure> {
     let reading = open_reading(store)?;
-    let stats = reading.stats()?;
+    let stats = reading.store.stats()?;
     let place = |position: Option<turnstore::Position>| position.map_or(0, turnstore::Position::get);
     let (head, checkpoint) = (place(stats.head), place(stats.checkpoint));
     if args.json {
@@ -50,7 +50,13 @@ pub(crate) fn run(store: &Path, args: &args::Stats, out: &mut Out) -> Result<Out
     let paint = out.paint;
     figures.write(out, paint)?;
     writeln!(out)?;
-    let mut tables = Table::new(&[("table", Align::Left), ("entries", Align::Right), ("stored", Align::Right), ("tree", Align::Right), ("unused", Align::Right)]);
+    let mut tables = Table::new(&[
+        ("table", Align::Left),
+        ("entries", Align::Right),
+        ("stored", Align::Right),
+        ("tree", Align::Right),
+        ("unused", Align::Right),
+    ]);
     for table in &stats.tables {
         let sizes = [table.stored_bytes, table.tree_bytes, table.unused_bytes].map(number::bytes);
         tables.row([table.name.clone(), number::count(table.entries)].into_iter().chain(sizes));

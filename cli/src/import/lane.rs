@@ -10,7 +10,7 @@ use turnstore::event::{Protocol, Source, Stated};
 use turnstore::fact::{DiagnosticNoted, Fact, Text};
 use turnstore::{Batch, Engine, Error, Receipt, Ticket};
 
-use super::prefix::{Differs, Prefix};
+use super::prefix::{Differs, Prefix, Relation};
 use super::recording::{Chunk, Decoded, Place};
 use super::tally::Tally;
 
@@ -111,9 +111,9 @@ impl<'e> Lane<'e> {
     fn is_known(&mut self, facts: &[Stated<'_>], group: &[Place]) -> Result<bool, Stop> {
         let Some(place) = group.first() else { return Ok(false) };
         match self.prefix.compare(place.number, facts)? {
-            Some(true) => Ok(true),
-            Some(false) => Err(Differs { line: place.line, number: place.number }.into()),
-            None => Ok(false),
+            Relation::Known => Ok(true),
+            Relation::New => Ok(false),
+            Relation::Other => Err(Differs { line: place.line, number: place.number }.into()),
         }
     }
 
@@ -149,7 +149,11 @@ impl<'e> Lane<'e> {
 
 /// What is appended for an event that the engine refuses.
 fn stand_in<'a>(stream: &'a str, place: Place, reason: &str) -> Stated<'a> {
-    let fact = DiagnosticNoted { code: Text::Borrowed(code::SOURCE_UNREADABLE), detail: Some(Text::Owned(format!("line {}: {reason}", place.line))), raw: None };
+    let fact = DiagnosticNoted {
+        code: Text::Borrowed(code::SOURCE_UNREADABLE),
+        detail: Some(Text::Owned(format!("line {}: {reason}", place.line))),
+        raw: None,
+    };
     let source = Source { protocol: Protocol::AIUI, stream: Some((Text::Borrowed(stream), place.number)), ..Source::default() };
     Stated { source, ..Stated::from(Fact::DiagnosticNoted(fact)) }
 }

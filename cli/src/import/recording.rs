@@ -114,8 +114,7 @@ impl Chunk {
     fn push(&mut self, number: u64, raw: Raw<'_>) {
         let start = self.text.len();
         self.text.push_str(raw.text);
-        let standing =
-            Standing::Event { text: start..self.text.len(), name: raw.name.map(str::to_owned), id: raw.id.map(str::to_owned) };
+        let standing = Standing::Event { text: start..self.text.len(), name: raw.name.map(str::to_owned), id: raw.id.map(str::to_owned) };
         self.lines.push(Line { line: raw.line, number, standing });
     }
 

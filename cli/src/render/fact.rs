@@ -12,11 +12,15 @@ pub(crate) fn summary(fact: &Fact<'_>) -> String {
 
 fn said(fact: &Fact<'_>) -> String {
     match fact {
-        Fact::SessionChanged(changed) => [changed.title.as_deref(), changed.status.as_deref()].into_iter().flatten().collect::<Vec<_>>().join(", "),
+        Fact::SessionChanged(changed) => {
+            [changed.title.as_deref(), changed.status.as_deref()].into_iter().flatten().collect::<Vec<_>>().join(", ")
+        }
         Fact::TurnStarted(started) => started.turn.to_string(),
         Fact::TurnStatus(status) => format!("{} {}", status.stage, status.phase.as_deref().unwrap_or_default()),
         Fact::TurnEnded(ended) => format!("{} {}", ended.turn.as_deref().unwrap_or_default(), ended.status),
-        Fact::CurrentTurnAsserted(asserted) => asserted.current.as_ref().map_or("idle".to_owned(), |turn| format!("{} {}", turn.turn, turn.status)),
+        Fact::CurrentTurnAsserted(asserted) => {
+            asserted.current.as_ref().map_or("idle".to_owned(), |turn| format!("{} {}", turn.turn, turn.status))
+        }
         Fact::PartOpened(opened) => format!("{} {}{}", opened.part, opened.role, opened.content.as_ref().map(content).unwrap_or_default()),
         Fact::PartDelta(delta) => format!("{} + {:?}", delta.part, front(&delta.text)),
         Fact::PartFinal(last) => format!("{} {}", target(&last.target), change(&last.change)),
@@ -69,7 +73,9 @@ fn tool(op: &ToolOp<'_>) -> String {
         ToolOp::ArgsEnd => "args end".to_owned(),
         ToolOp::Progress { value } => format!("progress {}", front(value.as_str())),
         ToolOp::OutputDelta { text } => format!("output + {:?}", front(text)),
-        ToolOp::Result { content: said, status, .. } => format!("{}{}", status.as_deref().unwrap_or("result"), said.as_ref().map(content).unwrap_or_default()),
+        ToolOp::Result { content: said, status, .. } => {
+            format!("{}{}", status.as_deref().unwrap_or("result"), said.as_ref().map(content).unwrap_or_default())
+        }
         ToolOp::Failed { error } => format!("failed {}", error.as_ref().map(|error| front(error.as_str())).unwrap_or_default()),
         ToolOp::Sealed { value } => format!("sealed value of {}", number::bytes(number::wide(value.len()))),
     }

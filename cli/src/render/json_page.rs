@@ -116,7 +116,9 @@ fn tool(tool: &ToolItem<'_>) -> Value {
 
 fn result(result: &ResultItem<'_>) -> Value {
     let mut value = Value::Object(Map::new());
-    for (key, said) in [("message", result.message()), ("reference", result.reference()), ("error", result.error()), ("agent", result.agent())] {
+    for (key, said) in
+        [("message", result.message()), ("reference", result.reference()), ("error", result.error()), ("agent", result.agent())]
+    {
         set(&mut value, key, said);
     }
     if let Some(content) = result.content() {

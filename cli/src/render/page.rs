@@ -76,7 +76,9 @@ impl<'o> PageWriter<'o> {
             ItemKind::Interaction(asked) => self.interaction(&asked),
             ItemKind::ArtifactRef(id) => self.labelled("artifact", id),
             ItemKind::EvidenceRef(id) => self.labelled("evidence", id),
-            ItemKind::Compaction { phase, detail } => self.labelled("compaction", &format!("{phase} {}", front(detail.unwrap_or_default()))),
+            ItemKind::Compaction { phase, detail } => {
+                self.labelled("compaction", &format!("{phase} {}", front(detail.unwrap_or_default())))
+            }
             _ => self.labelled("other", "of a newer version"),
         }
     }
@@ -141,7 +143,8 @@ impl<'o> PageWriter<'o> {
     }
 
     fn interaction(&mut self, asked: &InteractionItem<'_>) -> io::Result<()> {
-        let decision = asked.decision().and_then(|decision| decision.payload()).map(|payload| format!(": {}", front(payload))).unwrap_or_default();
+        let decision =
+            asked.decision().and_then(|decision| decision.payload()).map(|payload| format!(": {}", front(payload))).unwrap_or_default();
         let status = status_word(asked.status());
         self.labelled("question", &format!("{} ({}) {status}{decision}  {}", asked.id(), asked.kind(), question(asked)))
     }

@@ -14,7 +14,8 @@ pub(crate) enum Paint {
 impl Paint {
     /// Paint for stdout: only for a terminal, and never against `NO_COLOR`.
     pub(crate) fn of_stdout() -> Self {
-        let unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty()) || std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        let unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
+            || std::env::var_os("TERM").is_some_and(|term| term == "dumb");
         if !unwanted && std::io::stdout().is_terminal() { Self::Ansi } else { Self::Plain }
     }
 
