@@ -74,8 +74,9 @@ impl Body {
         self.count += 1;
         self.open = None;
         let key = end.and_then(|end| end.key);
-        let flags = u64::from(end.is_some()) * ENTRY_END | u64::from(key.is_some()) * ENTRY_KEYED;
-        put_varint(&mut self.entries, (place as u64) << ENTRY_FLAG_BITS | flags);
+        let ended = if end.is_some() { ENTRY_END } else { 0 };
+        let keyed = if key.is_some() { ENTRY_KEYED } else { 0 };
+        put_varint(&mut self.entries, ((place as u64) << ENTRY_FLAG_BITS) | ended | keyed);
         if let Some((BatchKey(key), BatchDigest(digest))) = key {
             self.entries.extend_from_slice(&key);
             self.entries.extend_from_slice(&digest);

@@ -27,7 +27,7 @@ impl<'a> Fields<'a> {
         let (&second, rest) = rest.split_first()?;
         if second < 0x80 {
             self.0 = rest;
-            return Some(u64::from(first & 0x7f) | u64::from(second) << 7);
+            return Some(u64::from(first & 0x7f) | (u64::from(second) << 7));
         }
         self.long_varint()
     }

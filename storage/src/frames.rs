@@ -43,7 +43,7 @@ impl std::fmt::Debug for Frames<'_> {
 }
 
 impl Frames<'_> {
-    fn from_main(&mut self) -> Result<Option<Frame>, Error> {
+    fn next_of_main(&mut self) -> Result<Option<Frame>, Error> {
         match &mut self.main {
             Source::Every(frames) => frames.next(),
             Source::Spans(table, spans) => match spans.next().transpose()? {
@@ -54,7 +54,7 @@ impl Frames<'_> {
         }
     }
 
-    fn from_tail(&mut self) -> Result<Option<Frame>, Error> {
+    fn next_of_tail(&mut self) -> Result<Option<Frame>, Error> {
         let Some(tail) = &mut self.tail else { return Ok(None) };
         let Some((key, stored)) = tail.next().transpose()? else { return Ok(None) };
         let position = Position::new(key.value()).ok_or_else(|| Error::corrupt("tail", 0, "a position of zero"))?;
@@ -67,14 +67,14 @@ impl Frames<'_> {
     }
 
     fn advance(&mut self) -> Result<Option<Frame>, Error> {
-        while let Some(frame) = self.from_main()? {
+        while let Some(frame) = self.next_of_main()? {
             self.counts.frame();
             if self.wanted(&frame) {
                 return Ok(Some(frame));
             }
         }
         self.main = Source::Done;
-        while let Some(frame) = self.from_tail()? {
+        while let Some(frame) = self.next_of_tail()? {
             self.counts.frame();
             if Some(frame.first()) > self.checkpoint && self.wanted(&frame) {
                 return Ok(Some(frame));
