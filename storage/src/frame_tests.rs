@@ -1,5 +1,7 @@
 //! Frames written, merged, cut and damaged.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking, its helpers too")]
+
 use crate::body::Body;
 use crate::builder::seal;
 use crate::error::Error;

@@ -1,5 +1,13 @@
 //! Reads whose work must not grow with what is stored beside what they return.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    reason = "a test fails by panicking, its helpers too"
+)]
+
 use turnstore_storage::*;
 
 fn store_with(fill: impl Fn(&Storage)) -> (tempfile::TempDir, Storage) {

@@ -1,5 +1,13 @@
 //! Thousands of power cuts, and the n-th operation failing for every n.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    reason = "a test fails by panicking, its helpers too"
+)]
+
 #[allow(dead_code, unreachable_pub, reason = "a test's support is a module of that test")]
 mod support;
 

@@ -1,5 +1,13 @@
 //! What a store promises on a real file system.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    reason = "a test fails by panicking, its helpers too"
+)]
+
 use std::path::PathBuf;
 use turnstore_storage::*;
 
