@@ -2,7 +2,7 @@
 #![expect(clippy::print_stdout, reason = "an example shows what it reads")]
 
 use turnstore::fact::{Content, Fact, InteractionRequested, InteractionResolved, Json, PartDelta, PartKind, PartOpened, ToolChanged, ToolOp, TurnStarted};
-use turnstore::{Batch, Engine, Window};
+use turnstore::{Batch, Engine, ItemKind, Window};
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
@@ -57,9 +57,8 @@ fn main() -> Outcome {
     println!("appended {} facts, the session is at seq {}", receipt.appended, receipt.seq);
 
     // A view is one consistent look at the whole store.
-    let view = engine.view();
-    for pending in view.pending("trip")? {
-        println!("waiting: {} ({})", pending.id(), pending.kind());
+    for waiting in engine.view().pending("trip")?.interactions() {
+        println!("waiting: {} ({})", waiting.id(), waiting.kind());
     }
 
     // A key makes an append happen once, however often it is repeated.
@@ -87,9 +86,14 @@ fn main() -> Outcome {
 
     let page = engine.view().window("trip", Window::items(50))?;
     for item in page.items() {
-        println!("{:<12} {}", item.kind().to_string(), item.text().unwrap_or_default());
+        match item.kind() {
+            ItemKind::Text(part) => println!("{:<10} {}", part.role(), part.text().map(|text| text.joined()).unwrap_or_default()),
+            ItemKind::Tool(tool) => println!("tool       {} {} {}", tool.name(), tool.args().joined(), tool.status()),
+            ItemKind::Interaction(asked) => println!("question   {} {:?}", asked.id(), asked.status()),
+            _ => {}
+        }
     }
-    println!("still waiting: {}", engine.view().pending("trip")?.len());
+    println!("still waiting: {}", engine.view().pending("trip")?.count());
     engine.close()?;
     Ok(())
 }

@@ -12,6 +12,7 @@ use turnstore::{Engine, Window};
 use crate::args::{Import, Protocol};
 use crate::failure::{Failure, Outcome, chain};
 use crate::import::lane::{Acknowledged, Lane, Stop};
+use crate::import::noted::{self, Before};
 use crate::import::recording::Recording;
 use crate::import::tally::{Remarks, Tally};
 use crate::out::Out;
@@ -120,6 +121,7 @@ fn one(engine: &Engine, file: &Path, args: &Import, bar: &ProgressBar, out: &mut
     if let Some(first) = &next {
         let stem = || file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         tally.session = args.session.clone().or_else(|| first.thread()).unwrap_or_else(stem);
+        let before = Before::of(&engine.view(), &tally.session).map_err(|error| named(error.into()))?;
         let mut lane = Lane::new(engine, first.stream_name(), tally).map_err(|error| named(error.into()))?;
         let mut told = |tally: &Tally, append: Acknowledged| tell(args, tally, append, out);
         let mut ended = Ok(());
@@ -130,6 +132,8 @@ fn one(engine: &Engine, file: &Path, args: &Import, bar: &ProgressBar, out: &mut
         let finished = lane.finish(&mut told);
         ended.and(finished).map_err(named)?;
         tally = lane.tally;
+        let stated = tally.diagnostics.count + tally.refused.count;
+        noted::add(&engine.view(), before, stated, file, &mut tally).map_err(named)?;
     }
     for problem in &recording.left_out {
         tally.refused.add(problem.line, "left_out", problem.reason.to_string());
@@ -196,7 +200,8 @@ fn told(engine: &Engine, args: &Import, tally: &Tally, out: &mut Out) -> Result<
     }
     writeln!(out, "{}  session {}", paint.bold(&file), paint.bold(&session))?;
     let known = if tally.known > 0 { format!(", {} there before", number::count(tally.known)) } else { String::new() };
-    writeln!(out, "  {}{known}, {}", number::of(tally.fresh(), "new event"), number::of(tally.facts, "fact"))?;
+    let rate = number::count(rate(tally.events, tally.took));
+    writeln!(out, "  {}{known}, {}, {rate} events/s", number::of(tally.fresh(), "new event"), number::of(tally.facts, "fact"))?;
     listed(&tally.diagnostics, out)?;
     if args.last > 0 {
         let window = engine.view().window(&tally.session, Window::items(args.last))?;

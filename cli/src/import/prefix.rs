@@ -8,7 +8,7 @@ use turnstore::{Error, Events, OwnedEvent, Seq, View};
 /// The recording and the store disagree about a source event.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 #[error(
-    "line {line}: event {number} is not the one that was imported before; nothing from this file on was appended \
+    "line {line}: event {number} is not the one that was imported before; nothing of this file was appended \
      (import a different recording under another --session)"
 )]
 pub(crate) struct Differs {

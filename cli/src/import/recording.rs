@@ -125,6 +125,11 @@ impl Chunk {
         })
     }
 
+    /// Where its source events stand.
+    pub(crate) fn places(&self) -> impl Iterator<Item = Place> {
+        self.lines.iter().map(|line| Place { line: line.line, number: line.number })
+    }
+
     /// The thread that the first event with one names.
     pub(crate) fn thread(&self) -> Option<String> {
         self.texts().find_map(|text| serde_json::from_str::<Named<'_>>(text).ok()?.thread).map(Text::into_owned)
