@@ -145,7 +145,7 @@ fn looked(subject: &dyn Subject, dir: &Path, pages: usize) -> Outcome<()> {
     let mut slice = reader.window(&session, 50)?;
     for _ in 0..pages {
         slice = match slice.older {
-            Some(cursor) => reader.older(&cursor, 50)?,
+            Some(cursor) => reader.older(&session, &cursor, 50)?,
             None => reader.window(&session, 50)?,
         };
     }

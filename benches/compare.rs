@@ -16,6 +16,7 @@ use turnstore_benches::machine::Sizes;
 use turnstore_benches::rows;
 use turnstore_benches::setting::{Scale, Setting};
 use turnstore_benches::subject::Subject;
+use turnstore_benches::turnstore::Turnstore;
 use turnstore_benches::{child, machine, table};
 
 /// Events over which the sizes of the trace are taken.
@@ -67,7 +68,7 @@ const ROWS: &[Row] = &[
 
 /// turnstore, when the build holds it.
 fn subject() -> Option<&'static dyn Subject> {
-    None
+    Some(&Turnstore)
 }
 
 fn main() -> ExitCode {

@@ -13,6 +13,15 @@ pub enum Failure {
     /// salamander-db refused; the run stops.
     #[error("salamander-db refused")]
     Salamander(#[from] salamander::SalamanderError),
+    /// turnstore refused; the run stops.
+    #[error("turnstore refused")]
+    Turnstore(#[from] ::turnstore::Error),
+    /// turnstore gave a cursor that it does not read; the run stops.
+    #[error("a cursor of turnstore's own was refused")]
+    Cursor(#[from] ::turnstore::CursorError),
+    /// A request of the trace is not JSON; the run stops.
+    #[error("the trace holds what is not json")]
+    NotJson(#[from] ::turnstore::fact::NotJson),
     /// JSON that a contender stored did not parse; the run stops.
     #[error("stored json did not parse")]
     Json(#[from] serde_json::Error),

@@ -84,8 +84,8 @@ impl Store for Grouped {
         Ok(Box::new(Hand { session: Arc::from(session), appends, answer, answered, lines: self.lines }))
     }
 
-    fn commits(&self) -> u64 {
-        self.commits.load(Ordering::Relaxed)
+    fn commits(&self) -> Option<u64> {
+        Some(self.commits.load(Ordering::Relaxed))
     }
 
     fn close(mut self: Box<Self>) -> Outcome<()> {

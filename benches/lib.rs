@@ -6,6 +6,7 @@
 //! | [`contender`], [`subject`] | what a contender, and turnstore beyond that, must be able to do |
 //! | [`group`] | the writer thread that hosts put before stores without group commit |
 //! | [`plain`], [`sqlite`], [`salamander`] | the peers |
+//! | [`turnstore`](mod@turnstore) | the one file that meets the engine |
 //! | [`setting`], [`fixture`], [`child`], [`round`] | a run: sizes, stores, processes, producers |
 //! | [`rows`] | one module for each measure |
 //! | [`bar`], [`sample`], [`machine`], [`table`] | what is measured and how it is shown |
@@ -22,6 +23,7 @@ pub mod plain;
 pub mod salamander;
 pub mod sqlite;
 pub mod subject;
+pub mod turnstore;
 
 pub mod child;
 pub mod fixture;

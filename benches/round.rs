@@ -37,8 +37,8 @@ impl Load {
 pub struct Ran {
     /// Events acknowledged.
     pub events: u64,
-    /// Commits that covered them.
-    pub commits: u64,
+    /// Commits that covered them, when the contender tells.
+    pub commits: Option<u64>,
     /// Wall time.
     pub elapsed: Duration,
 }
@@ -80,7 +80,7 @@ pub fn run(store: &dyn Store, load: &Load, at_most: Duration) -> Outcome<Ran> {
     for count in counts {
         events += count?;
     }
-    Ok(Ran { events, commits: store.commits() - commits, elapsed })
+    Ok(Ran { events, commits: store.commits().zip(commits).map(|(now, before)| now - before), elapsed })
 }
 
 fn append_all(hand: &mut dyn Producer, appends: &[Steps], at_most: Duration) -> Outcome<u64> {

@@ -12,7 +12,11 @@ pub trait Subject: Contender {
     fn reader(&self, dir: &Path) -> Outcome<Box<dyn Reader>>;
 
     /// Drops every projection of the closed store in `dir` and folds it again, rows written.
-    fn rebuild(&self, dir: &Path) -> Outcome<Rebuilt>;
+    ///
+    /// `None`: the engine of this build does not offer it.
+    fn rebuild(&self, _dir: &Path) -> Outcome<Option<Rebuilt>> {
+        Ok(None)
+    }
 }
 
 /// Reads whole items: their full text, no previews.
@@ -21,7 +25,7 @@ pub trait Reader {
     fn window(&mut self, session: &str, items: usize) -> Outcome<Slice>;
 
     /// The items before a cursor.
-    fn older(&mut self, cursor: &[u8], items: usize) -> Outcome<Slice>;
+    fn older(&mut self, session: &str, cursor: &str, items: usize) -> Outcome<Slice>;
 }
 
 /// What a window or page held.
@@ -31,8 +35,8 @@ pub struct Slice {
     pub items: u64,
     /// Bytes of text, arguments and results read from it.
     pub text_bytes: u64,
-    /// Bytes of the cursor to the page before, when there is one.
-    pub older: Option<Vec<u8>>,
+    /// The cursor to the page before, when there is one.
+    pub older: Option<String>,
 }
 
 /// How long a rebuild took.

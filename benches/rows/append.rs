@@ -75,14 +75,14 @@ fn report(name: &'static str, entrants: Vec<Entrant<'_>>, bars: Vec<Bar>) -> Out
         let mut rates = Samples::default();
         entrant.rounds.iter().for_each(|ran| rates.push_number(ran.rate()));
         let events: u64 = entrant.rounds.iter().map(|ran| ran.events).sum();
-        let commits: u64 = entrant.rounds.iter().map(|ran| ran.commits).sum();
+        let commits: Option<u64> = entrant.rounds.iter().map(|ran| ran.commits).sum();
         entrant.store.close()?;
         lines.push(vec![
             entrant.contender.name().to_owned(),
             thousands(rates.median()),
             thousands(rates.percentile(0.0)),
             thousands(rates.worst()),
-            format!("{:.1}", events as f64 / commits.max(1) as f64),
+            commits.map_or_else(|| "-".to_owned(), |commits| format!("{:.1}", events as f64 / commits.max(1) as f64)),
             thousands(events as f64),
             mebibytes(bytes_below(&entrant.dir)?),
         ]);

@@ -65,19 +65,20 @@ fn line(name: &str, page: &Pages, first: &Pages) -> Vec<String> {
 }
 
 /// The cursor to each page after the newest window, to the beginning of the session.
-fn cursors(subject: &dyn Subject, dir: &Path) -> Outcome<Vec<Vec<u8>>> {
+fn cursors(subject: &dyn Subject, dir: &Path) -> Outcome<Vec<String>> {
     let mut reader = subject.reader(dir)?;
     let mut cursors = Vec::new();
-    let mut slice = reader.window(&fixture::long(), ITEMS)?;
+    let session = fixture::long();
+    let mut slice = reader.window(&session, ITEMS)?;
     while let Some(cursor) = slice.older {
-        slice = reader.older(&cursor, ITEMS)?;
+        slice = reader.older(&session, &cursor, ITEMS)?;
         cursors.push(cursor);
     }
     Ok(cursors)
 }
 
 /// Reads the newest window and the pages after it (`place` 0), or the pages from `place` on.
-fn pages(setting: &Setting<'_>, subject: &dyn Subject, dir: &Path, cursors: &[Vec<u8>], place: usize) -> Outcome<Pages> {
+fn pages(setting: &Setting<'_>, subject: &dyn Subject, dir: &Path, cursors: &[String], place: usize) -> Outcome<Pages> {
     let mut pages = Pages { times: Samples::default(), text_bytes: 0 };
     let session = fixture::long();
     for _ in 0..setting.scale.cold_reads {
@@ -87,7 +88,7 @@ fn pages(setting: &Setting<'_>, subject: &dyn Subject, dir: &Path, cursors: &[Ve
             evict(dir)?;
             let started = Instant::now();
             let slice = match (place + neighbour).checked_sub(1).and_then(|before| cursors.get(before)) {
-                Some(cursor) => reader.older(cursor, ITEMS)?,
+                Some(cursor) => reader.older(&session, cursor, ITEMS)?,
                 None => reader.window(&session, ITEMS)?,
             };
             pages.times.push(started.elapsed());

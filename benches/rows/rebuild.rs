@@ -18,7 +18,7 @@ pub fn run(setting: &Setting<'_>, fixtures: &mut Fixtures) -> Outcome<Report> {
     for _ in 0..setting.scale.rebuilds {
         if let Some(subject) = setting.subject {
             let rebuilt = subject.rebuild(&fixtures.of(setting, subject)?.dir)?;
-            ours.push(rebuilt.events as f64 / rebuilt.elapsed.as_secs_f64());
+            ours.extend(rebuilt.map(|rebuilt| rebuilt.events as f64 / rebuilt.elapsed.as_secs_f64()));
         }
         let started = Instant::now();
         let (events, folded) = peer.refold()?;

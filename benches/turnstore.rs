@@ -1,0 +1,279 @@
+//! turnstore as a host uses it: typed facts appended by many threads, recordings imported through the adapter, windows read in place.
+//!
+//! **Invariant:** the facts of a step are those that the adapter makes of its line, and a turn's artifacts beside them.
+
+use std::borrow::Cow;
+use std::collections::VecDeque;
+use std::hint::black_box;
+use std::path::Path;
+
+use ::turnstore::adapter::aiui::Decoder;
+use ::turnstore::event::{Owner, Protocol, Source, Stated};
+use ::turnstore::fact::{
+    ArtifactReference, Content, Fact, InteractionRequested, InteractionResolved, Json, PartChange, PartDelta, PartFinal, PartKind,
+    PartOpened, PartTarget, Resolution, ToolChanged, ToolOp, TurnArtifactsSet, TurnEnded, TurnStarted,
+};
+use ::turnstore::{Batch, Cursor, Engine, Item, ItemKind, LongText, Page, Store as AtRest, Ticket, View, Window};
+
+use crate::contender::{Contender, Producer, Steps, Store};
+use crate::failure::Outcome;
+use crate::step::{Step, lines};
+use crate::subject::{Reader, Slice, Subject};
+
+/// Name of the main file in the contender's directory.
+pub const FILE: &str = "agent.turnstore";
+
+/// Appends of an import that wait for their answers at once.
+const TICKETS_MAX: usize = 8;
+
+/// The source stream of imported events, as the command line names a file.
+const STREAM: &str = "trace.jsonl";
+
+/// The store that the bars are about.
+#[derive(Clone, Copy, Debug)]
+pub struct Turnstore;
+
+impl Contender for Turnstore {
+    fn name(&self) -> &'static str {
+        "turnstore"
+    }
+
+    fn open(&self, dir: &Path) -> Outcome<Box<dyn Store>> {
+        Ok(Box::new(Running { engine: Engine::open(dir.join(FILE))? }))
+    }
+
+    fn import(&self, dir: &Path, batches: &mut dyn Iterator<Item = (String, Steps)>) -> Outcome<()> {
+        let engine = Engine::open(dir.join(FILE))?;
+        let mut lane = Lane { session: String::new(), decoder: Decoder::new(), line: 0 };
+        let mut tickets: VecDeque<Ticket> = VecDeque::new();
+        for (session, steps) in batches {
+            if lane.session != session {
+                lane = Lane { session, decoder: Decoder::new(), line: 0 };
+            }
+            if tickets.len() >= TICKETS_MAX {
+                tickets.pop_front().map(Ticket::wait).transpose()?;
+            }
+            tickets.push_back(lane.submit(&engine, &steps)?);
+        }
+        for ticket in tickets {
+            ticket.wait()?;
+        }
+        engine.close()?;
+        Ok(())
+    }
+}
+
+/// One session that is imported.
+struct Lane {
+    session: String,
+    decoder: Decoder,
+    line: u64,
+}
+
+impl Lane {
+    fn submit(&mut self, engine: &Engine, steps: &Steps) -> Outcome<Ticket> {
+        let bytes = lines(steps);
+        let text = String::from_utf8_lossy(&bytes);
+        let mut facts = Vec::with_capacity(steps.len());
+        for line in text.lines() {
+            self.line += 1;
+            let from = facts.len();
+            self.decoder.decode(line, &mut facts);
+            for stated in facts.get_mut(from..).unwrap_or_default() {
+                stated.source.stream = Some((Cow::Borrowed(STREAM), self.line));
+            }
+        }
+        Ok(engine.submit(&self.session, Batch::of(facts))?)
+    }
+}
+
+struct Running {
+    engine: Engine,
+}
+
+impl Store for Running {
+    fn producer(&self, session: &str) -> Outcome<Box<dyn Producer>> {
+        Ok(Box::new(Hand { engine: self.engine.clone(), session: session.to_owned() }))
+    }
+
+    fn commits(&self) -> Option<u64> {
+        None
+    }
+
+    /// The checkpoint that the appends left to do is done before another contender's turn.
+    fn settle(&self) -> Outcome<()> {
+        self.engine.checkpoint()?;
+        Ok(())
+    }
+
+    fn close(self: Box<Self>) -> Outcome<()> {
+        self.engine.close()?;
+        Ok(())
+    }
+}
+
+struct Hand {
+    engine: Engine,
+    session: String,
+}
+
+impl Producer for Hand {
+    fn append(&mut self, steps: &Steps) -> Outcome<()> {
+        let mut facts = Vec::with_capacity(steps.len());
+        for step in steps.iter() {
+            facts.push(stated(step)?);
+        }
+        self.engine.append(&self.session, facts)?;
+        Ok(())
+    }
+}
+
+fn stated(step: &Step) -> Outcome<Stated<'_>> {
+    let (fact, owner) = match step {
+        Step::RunStarted { thread, run } => {
+            let started = TurnStarted { turn: text(run), thread: Some(text(thread)), ..TurnStarted::default() };
+            (Fact::TurnStarted(started), Owner::RUNTIME)
+        }
+        Step::RunFinished { run, .. } => {
+            let ended = TurnEnded { turn: Some(text(run)), status: text("completed"), ..TurnEnded::default() };
+            (Fact::TurnEnded(ended), Owner::RUNTIME)
+        }
+        Step::TextStart { message, role } => (opened(PartKind::Text, message, role.name()), Owner::MODEL),
+        Step::TextDelta { message, delta } => (grown(PartKind::Text, message, delta), Owner::MODEL),
+        Step::TextEnd { message } => (closed(PartKind::Text, message), Owner::MODEL),
+        Step::ReasoningStart { message } => (opened(PartKind::Reasoning, message, "reasoning"), Owner::MODEL),
+        Step::ReasoningDelta { message, delta } => (grown(PartKind::Reasoning, message, delta), Owner::MODEL),
+        Step::ReasoningEnd { message } => (closed(PartKind::Reasoning, message), Owner::MODEL),
+        Step::ToolStart { .. } | Step::ToolArgs { .. } | Step::ToolEnd { .. } | Step::ToolResult { .. } => return Ok(tool(step)),
+        Step::Asked { request, run, .. } => {
+            let mut line = Vec::new();
+            step.write_line(&mut line);
+            let asked = Json::new(String::from_utf8_lossy(&line).into_owned())?;
+            let kind = text("approval");
+            let fact = InteractionRequested {
+                interaction: text(request),
+                kind,
+                request: Some(asked),
+                turn: Some(text(run)),
+                ..Default::default()
+            };
+            (Fact::InteractionRequested(fact), Owner::ACTION)
+        }
+        Step::Answered { request, decision, action } => {
+            let payload = Json::of(&serde_json::json!({ "actionId": action }));
+            let (interaction, decision) = (text(request), Some(text(decision)));
+            let fact =
+                InteractionResolved { interaction, decision, resolution: Resolution::Resolved, payload: Some(payload), receipt: None };
+            (Fact::InteractionResolved(fact), Owner::ACTION)
+        }
+        Step::Artifacts { run, made } => {
+            let reference = |made: &'_ crate::step::Made| ArtifactReference { path: owned(&made.path), artifact_type: owned(&made.kind) };
+            let set = TurnArtifactsSet { turn: text(run), references: made.iter().map(reference).collect() };
+            (Fact::TurnArtifactsSet(set), Owner::ARTIFACT)
+        }
+    };
+    Ok(from_source(fact, owner))
+}
+
+fn tool(step: &Step) -> Stated<'_> {
+    let (call, op, owner) = match step {
+        Step::ToolStart { call, name, parent } => {
+            let message = (!parent.is_empty()).then(|| text(parent));
+            (call, ToolOp::Started { name: text(name), message, turn: None, agent: None, detail: None }, Owner::MODEL)
+        }
+        Step::ToolArgs { call, delta } => (call, ToolOp::ArgsDelta { text: text(delta) }, Owner::MODEL),
+        Step::ToolResult { message, call, content } => {
+            let (message, content) = (Some(text(message)), Some(Content::Text(text(content))));
+            let result = ToolOp::Result { message, content, status: None, reference: None, error: None, agent: None, detail: None };
+            (call, result, Owner::TOOL)
+        }
+        Step::ToolEnd { call } => (call, ToolOp::ArgsEnd, Owner::MODEL),
+        _ => return from_source(Fact::TurnStarted(TurnStarted::default()), Owner::UNKNOWN),
+    };
+    from_source(Fact::ToolChanged(ToolChanged { tool: text(call), op, metadata: None }), owner)
+}
+
+fn from_source(fact: Fact<'_>, owner: Owner) -> Stated<'_> {
+    let source = Source { protocol: Protocol::AIUI, ..Source::default() };
+    Stated { source, owner, ..Stated::from(fact) }
+}
+
+fn text(text: &str) -> Cow<'_, str> {
+    Cow::Borrowed(text)
+}
+
+fn owned(text: &str) -> Cow<'static, str> {
+    Cow::Owned(text.to_owned())
+}
+
+fn opened<'a>(kind: PartKind, message: &'a str, role: &'a str) -> Fact<'a> {
+    Fact::PartOpened(PartOpened {
+        part: text(message),
+        message: text(message),
+        kind,
+        role: text(role),
+        name: None,
+        turn: None,
+        agent: None,
+        subtype: None,
+        content: None,
+        metadata: None,
+    })
+}
+
+fn grown<'a>(kind: PartKind, message: &'a str, delta: &'a str) -> Fact<'a> {
+    Fact::PartDelta(PartDelta { part: text(message), kind, text: text(delta), metadata: None })
+}
+
+fn closed(kind: PartKind, message: &str) -> Fact<'_> {
+    Fact::PartFinal(PartFinal { target: PartTarget::Part(kind, text(message)), change: PartChange::Closed, metadata: None })
+}
+
+impl Subject for Turnstore {
+    fn reader(&self, dir: &Path) -> Outcome<Box<dyn Reader>> {
+        let view = AtRest::read(dir.join(FILE))?.view();
+        Ok(Box::new(Looking { view }))
+    }
+}
+
+struct Looking {
+    view: View,
+}
+
+impl Reader for Looking {
+    fn window(&mut self, session: &str, items: usize) -> Outcome<Slice> {
+        Ok(slice(&self.view.window(session, Window::items(items))?))
+    }
+
+    fn older(&mut self, session: &str, cursor: &str, items: usize) -> Outcome<Slice> {
+        let cursor: Cursor = cursor.parse()?;
+        Ok(slice(&self.view.page(session, &cursor, Window::items(items))?))
+    }
+}
+
+/// Takes every item and the whole of its text.
+fn slice(page: &Page) -> Slice {
+    let mut slice = Slice { older: page.cursor().map(|cursor| cursor.to_string()), ..Slice::default() };
+    for item in page.items() {
+        slice.items += 1;
+        slice.text_bytes += bytes(&item);
+    }
+    slice
+}
+
+fn bytes(item: &Item<'_>) -> u64 {
+    match item.kind() {
+        ItemKind::Text(part) | ItemKind::Reasoning(part) | ItemKind::Activity(part) => part.text().map_or(0, |text| whole(&text)),
+        ItemKind::Tool(tool) => {
+            let results: u64 = tool.results().filter_map(|result| result.content()).map(|content| whole(&content)).sum();
+            whole(&tool.args()) + whole(&tool.output()) + results
+        }
+        ItemKind::Result(result) => result.content().map_or(0, |content| whole(&content)),
+        ItemKind::Interaction(asked) => asked.request().map_or(0, |request| black_box(request).len() as u64),
+        _ => 0,
+    }
+}
+
+fn whole(text: &LongText<'_>) -> u64 {
+    text.pieces().map(|piece| black_box(piece).len() as u64).sum()
+}
