@@ -417,3 +417,28 @@ fn a_rebuild_replaces_rows_and_index_and_one_that_died_leaves_no_trace() {
     let tables: Vec<_> = storage.stats().unwrap().tables.into_iter().map(|t| t.name).collect();
     assert!(tables.iter().all(|name| !name.ends_with(".1")), "{tables:?}");
 }
+
+#[test]
+fn every_limit_is_enforced_where_it_is_met() {
+    let place = place();
+    let options =
+        Options { tail_bytes_hard_max: 500, append_bytes_max: 4_000, row_bytes_max: 100, index_key_bytes_max: 10, ..Options::default() };
+    let storage = Storage::open(&place.path, &options).unwrap().storage;
+    append(&storage, 1, 20, Durability::Durable);
+    let mut frame = storage.begin_frame();
+    frame.push(stream(1), seq(21), b"x").unwrap();
+    let large = frame.push(stream(1), seq(22), &[0; 5_000]).unwrap_err();
+    assert!(matches!(large, Error::TooLarge { limit: "append_bytes_max", .. }), "{large:?}");
+    frame.end_batch(None);
+    let full = storage.append(frame, Durability::Durable).unwrap_err();
+    assert!(matches!(full, Error::TailFull { bytes_max: 500, .. }), "{full:?}");
+    checkpoint(&storage, |checkpoint| {
+        let key = RowKey { stream: stream(1), epoch: 0, kind: 0, ordinal: 0 };
+        let large = checkpoint.put_row(&key, &[0; 101]).unwrap_err();
+        assert!(matches!(large, Error::TooLarge { limit: "row_bytes_max", .. }), "{large:?}");
+        let large = checkpoint.put_index(&[0; 11], b"").unwrap_err();
+        assert!(matches!(large, Error::TooLarge { limit: "index_key_bytes_max", .. }));
+    });
+    append(&storage, 21, 1, Durability::Durable);
+    assert_eq!(storage.head(), Position::new(21));
+}
