@@ -10,7 +10,8 @@ use turnstore::event::Body;
 use turnstore::fact::{Fact, PartDelta, PartKind, PartOpened, TurnEnded, TurnStarted};
 use turnstore::{Engine, Error, From, Position, Window};
 
-const WORDS: &[&str] = &["Events ", "arrive ", "one ", "by ", "one, ", "and ", "whoever ", "follows ", "sees ", "each ", "of ", "them ", "once."];
+const WORDS: &[&str] =
+    &["Events ", "arrive ", "one ", "by ", "one, ", "and ", "whoever ", "follows ", "sees ", "each ", "of ", "them ", "once."];
 
 fn opened(turn: &str) -> Fact<'_> {
     Fact::PartOpened(PartOpened {
@@ -33,7 +34,10 @@ fn speak(engine: &Engine, turns: usize) -> Result<(), Error> {
         let id = format!("t{turn}");
         engine.append("live", [Fact::TurnStarted(TurnStarted { turn: id.as_str().into(), ..TurnStarted::default() }), opened(&id)])?;
         for word in WORDS {
-            engine.append("live", Fact::PartDelta(PartDelta { part: id.as_str().into(), kind: PartKind::Text, text: (*word).into(), metadata: None }))?;
+            engine.append(
+                "live",
+                Fact::PartDelta(PartDelta { part: id.as_str().into(), kind: PartKind::Text, text: (*word).into(), metadata: None }),
+            )?;
         }
         engine.append("live", Fact::TurnEnded(TurnEnded { status: "completed".into(), ..TurnEnded::default() }))?;
     }
@@ -76,7 +80,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let view = engine.view();
     speak(&engine, 1)?;
     let count = |page: &turnstore::Page| page.items().count();
-    println!("a view from before shows {} messages, one from now {}", count(&view.window("live", Window::items(50))?), count(&engine.view().window("live", Window::items(50))?));
+    println!(
+        "a view from before shows {} messages, one from now {}",
+        count(&view.window("live", Window::items(50))?),
+        count(&engine.view().window("live", Window::items(50))?)
+    );
     engine.close()?;
     Ok(())
 }

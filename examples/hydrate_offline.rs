@@ -19,12 +19,21 @@ fn record(store: &Path) -> Outcome {
     let engine = Engine::open(store)?;
     let mut decoder = Decoder::new();
     for turn in 0..TURNS {
-        let outcome = if turn + 1 == TURNS { r#","outcome":{"type":"interrupt","interrupts":[{"id":"deploy?","reason":"approval","message":"Deploy to production?"}]}"# } else { "" };
+        let outcome = if turn + 1 == TURNS {
+            r#","outcome":{"type":"interrupt","interrupts":[{"id":"deploy?","reason":"approval","message":"Deploy to production?"}]}"#
+        } else {
+            ""
+        };
         let events = [
             format!(r#"{{"type":"RUN_STARTED","threadId":"old","runId":"r{turn}"}}"#),
-            format!(r#"{{"type":"TEXT_MESSAGE_CHUNK","messageId":"m{turn}","role":"assistant","delta":"Turn {turn}: I look at the build."}}"#),
+            format!(
+                r#"{{"type":"TEXT_MESSAGE_CHUNK","messageId":"m{turn}","role":"assistant","delta":"Turn {turn}: I look at the build."}}"#
+            ),
             format!(r#"{{"type":"TOOL_CALL_CHUNK","toolCallId":"c{turn}","toolCallName":"build","delta":"{{\"step\":{turn}}}"}}"#),
-            format!(r#"{{"type":"TOOL_CALL_RESULT","messageId":"t{turn}","toolCallId":"c{turn}","content":"{}"}}"#, "all green; ".repeat(40)),
+            format!(
+                r#"{{"type":"TOOL_CALL_RESULT","messageId":"t{turn}","toolCallId":"c{turn}","content":"{}"}}"#,
+                "all green; ".repeat(40)
+            ),
             format!(r#"{{"type":"RUN_FINISHED","threadId":"old","runId":"r{turn}"{outcome}}}"#),
         ];
         let mut facts = Vec::new();

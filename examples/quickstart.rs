@@ -1,7 +1,9 @@
 //! Append a turn, read it back, answer a question. Run: `cargo run -p turnstore-examples --bin quickstart`.
 #![expect(clippy::print_stdout, reason = "an example shows what it reads")]
 
-use turnstore::fact::{Content, Fact, InteractionRequested, InteractionResolved, Json, PartDelta, PartKind, PartOpened, ToolChanged, ToolOp, TurnStarted};
+use turnstore::fact::{
+    Content, Fact, InteractionRequested, InteractionResolved, Json, PartDelta, PartKind, PartOpened, ToolChanged, ToolOp, TurnStarted,
+};
 use turnstore::{Batch, Engine, ItemKind, Window};
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
@@ -64,7 +66,11 @@ fn main() -> Outcome {
     // A key makes an append happen once, however often it is repeated.
     let answer = || {
         let facts = [
-            Fact::InteractionResolved(InteractionResolved { interaction: "buy?".into(), decision: Some("yes".into()), ..InteractionResolved::default() }),
+            Fact::InteractionResolved(InteractionResolved {
+                interaction: "buy?".into(),
+                decision: Some("yes".into()),
+                ..InteractionResolved::default()
+            }),
             tool(
                 "c1",
                 ToolOp::Result {

@@ -27,7 +27,7 @@ fn check_line(bad: &[u8], said: &str) {
     let place = Place::new();
     let file = place.file("bad.jsonl", with_bad_line(bad));
     place.import(&file, &[]).code(3).says("bad.jsonl: line 5: ").says(said);
-    let page = place.run(&["show", "t"]).done();
+    let page = place.run(&["show", "t", "--json"]).done();
     assert!(page.out.contains("word 19 of 1."), "{}", page.out);
     let again = place.import(&file, &["--json"]);
     assert_eq!(again.json_lines().pop().unwrap()["events"], 0);
@@ -75,7 +75,7 @@ fn a_line_beyond_its_limit_is_named_and_passed_over() {
     writeln!(file, "\"}}\n{rest}").unwrap();
     file.into_inner().unwrap();
     place.import(&path, &[]).code(3).says("bad.jsonl: line 2: ").says("above the limit of 67108864");
-    assert!(place.run(&["show", "t"]).done().out.contains("word 19 of 0."));
+    assert!(place.run(&["show", "t", "--json"]).done().out.contains("word 19 of 0."));
 }
 
 #[test]

@@ -167,7 +167,7 @@ fn report(engine: &Engine, args: &Import, tallies: &[Tally], took: Duration, out
     }
     let events: u64 = tallies.iter().map(Tally::fresh).sum();
     let known: u64 = tallies.iter().map(|tally| tally.known).sum();
-    let rate = rate(events, took);
+    let rate = rate(events + known, took);
     if args.json {
         return out.json(
             &json!({ "events": events, "known": known, "files": tallies.len(), "seconds": took.as_secs_f64(), "eventsPerSecond": rate }),

@@ -6,7 +6,7 @@ use turnstore::{InteractionItem, Item, ItemKind, LongText, Page, PartItem, Resul
 
 use super::number;
 use super::paint::Paint;
-use super::text::{clip, front, lines, one_line};
+use super::text::{clip, front, lines, one_line, wrap};
 use crate::out::Out;
 
 /// Columns that a line of a session takes at most.
@@ -105,13 +105,17 @@ impl<'o> PageWriter<'o> {
         let label = format!("{:<LABEL$}", clip(&one_line(label), LABEL));
         let joined = text.joined();
         let shown = lines(&joined);
-        let mut all = shown.trim_end().lines();
+        let shown = shown.trim_end().replace('\t', "    ");
+        let mut all: Box<dyn Iterator<Item = String>> = match lines_max {
+            MESSAGE_LINES => Box::new(wrap(&shown, COLUMNS)),
+            _ => Box::new(shown.lines().map(|line| clip(line, COLUMNS))),
+        };
         let mut label = self.out.paint.dim(&label);
         for line in all.by_ref().take(lines_max) {
-            writeln!(self.out, "    {label}  {}", clip(&line.replace('\t', "    "), 2 * COLUMNS))?;
+            writeln!(self.out, "    {label}  {line}")?;
             label = " ".repeat(LABEL);
         }
-        if shown.trim_end().is_empty() {
+        if shown.is_empty() {
             writeln!(self.out, "    {label}")?;
         }
         if all.next().is_some() || text.truncated() {

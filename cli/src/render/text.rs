@@ -52,6 +52,40 @@ pub(crate) fn clip(text: &str, columns: usize) -> String {
     clipped
 }
 
+/// The lines of a text, broken between words so that none is wider than `columns`; a longer word is broken itself.
+pub(crate) fn wrap(text: &str, columns: usize) -> impl Iterator<Item = String> {
+    let columns = columns.max(2);
+    text.lines().flat_map(move |line| {
+        let mut broken = Vec::new();
+        let mut rest = line;
+        loop {
+            let end = fitting(rest, columns);
+            let (first, after) = rest.split_at_checked(end).unwrap_or((rest, ""));
+            broken.push(first.trim_end().to_owned());
+            rest = after.trim_start();
+            if rest.is_empty() {
+                return broken;
+            }
+        }
+    })
+}
+
+/// Bytes of the front of a line that fit: all of it, else up to a space, else up to a character.
+fn fitting(line: &str, columns: usize) -> usize {
+    let (mut used, mut space) = (0, None);
+    for (at, c) in line.char_indices() {
+        let wide = c.width().unwrap_or(0);
+        if used + wide > columns {
+            return space.unwrap_or(at);
+        }
+        if c == ' ' && used > 0 {
+            space = Some(at);
+        }
+        used += wide;
+    }
+    line.len()
+}
+
 /// Control characters, and those that turn the direction of text around, become a visible stand-in.
 fn harmless(c: char) -> char {
     match c {
@@ -69,6 +103,13 @@ mod tests {
     fn escape_sequences_do_not_reach_the_terminal() {
         assert_eq!(one_line("a\u{1b}[2Jb\u{7}"), "a␛[2Jb␇");
         assert_eq!(lines("a\r\nb\u{9b}c"), "a\nb\u{fffd}c");
+    }
+
+    #[test]
+    fn wrapping_breaks_between_words_and_keeps_every_one() {
+        let wrapped: Vec<_> = wrap("one two three\n\nabcdefgh  ij", 7).collect();
+        assert_eq!(wrapped, ["one two", "three", "", "abcdefg", "h  ij"]);
+        assert_eq!(wrap("日本語", 2).collect::<Vec<_>>(), ["日", "本", "語"]);
     }
 
     #[test]
