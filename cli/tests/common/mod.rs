@@ -8,63 +8,63 @@ use std::process::{Command, Output};
 use serde_json::Value;
 
 /// A directory with a store in it.
-pub struct Place {
+pub(crate) struct Place {
     folder: tempfile::TempDir,
 }
 
 /// How a command ended.
 #[derive(Debug)]
-pub struct Ended {
-    pub code: Option<i32>,
-    pub out: String,
-    pub err: String,
+pub(crate) struct Ended {
+    pub(crate) code: Option<i32>,
+    pub(crate) out: String,
+    pub(crate) err: String,
 }
 
 impl Place {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { folder: tempfile::tempdir().unwrap() }
     }
 
-    pub fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    pub fn store(&self) -> PathBuf {
+    pub(crate) fn store(&self) -> PathBuf {
         self.path("agent.db")
     }
 
-    pub fn file(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
+    pub(crate) fn file(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
         let path = self.path(name);
         std::fs::write(&path, bytes).unwrap();
         path
     }
 
-    pub fn names(&self) -> Vec<String> {
+    pub(crate) fn names(&self) -> Vec<String> {
         let mut names: Vec<_> =
             std::fs::read_dir(self.folder.path()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
         names.sort();
         names
     }
 
-    pub fn command(&self) -> Command {
+    pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_turnstore"));
         command.current_dir(self.folder.path()).arg("--store").arg(self.store());
         command
     }
 
     #[track_caller]
-    pub fn run(&self, args: &[&str]) -> Ended {
+    pub(crate) fn run(&self, args: &[&str]) -> Ended {
         Ended::of(self.command().args(args).output().unwrap())
     }
 
     #[track_caller]
-    pub fn import(&self, file: &Path, more: &[&str]) -> Ended {
+    pub(crate) fn import(&self, file: &Path, more: &[&str]) -> Ended {
         Ended::of(self.command().arg("import").arg(file).args(["--protocol", "aiui"]).args(more).output().unwrap())
     }
 }
 
 impl Ended {
-    pub fn of(output: Output) -> Self {
+    pub(crate) fn of(output: Output) -> Self {
         let ended = Self {
             code: output.status.code(),
             out: String::from_utf8(output.stdout).unwrap(),
@@ -75,42 +75,42 @@ impl Ended {
     }
 
     #[track_caller]
-    pub fn done(self) -> Self {
+    pub(crate) fn done(self) -> Self {
         assert_eq!(self.code, Some(0), "{self:?}");
         self
     }
 
     #[track_caller]
-    pub fn code(self, code: i32) -> Self {
+    pub(crate) fn code(self, code: i32) -> Self {
         assert_eq!(self.code, Some(code), "{self:?}");
         self
     }
 
     /// What it said on stderr, which is one line for each thing.
     #[track_caller]
-    pub fn says(self, part: &str) -> Self {
+    pub(crate) fn says(self, part: &str) -> Self {
         assert!(self.err.lines().any(|line| line.starts_with("turnstore: ") && line.contains(part)), "{part:?} is not in {:?}", self.err);
         self
     }
 
     #[track_caller]
-    pub fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 
     #[track_caller]
-    pub fn json_lines(&self) -> Vec<Value> {
+    pub(crate) fn json_lines(&self) -> Vec<Value> {
         self.out.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))).collect()
     }
 }
 
 /// The recordings that come with the project.
-pub fn recordings() -> PathBuf {
+pub(crate) fn recordings() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/recordings")
 }
 
 /// A recording of `turns` turns in one thread, always the same for the same number, each a prefix of the next.
-pub fn long(thread: &str, turns: usize) -> String {
+pub(crate) fn long(thread: &str, turns: usize) -> String {
     let mut text = String::new();
     for turn in 0..turns {
         let mut line = |body: String| writeln!(text, "{{{body}}}").unwrap();
