@@ -37,4 +37,4 @@ pub use view::{
 };
 
 pub use state::{InteractionStatus, Mark};
-pub use turnstore_storage::{Durability, OpenEpoch, Position, Seq, Sharing, Stats, StoreId, TableStats};
+pub use turnstore_storage::{Durability, OpenEpoch, Position, Seq, Sharing, Stats, StoreId, Stream, TableStats};

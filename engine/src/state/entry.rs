@@ -255,6 +255,8 @@ pub struct Tool {
     pub metadata: Option<String>,
     /// Metadata of the message that the call made for itself, a JSON object.
     pub message_metadata: Option<String>,
+    /// Encrypted value of that message.
+    pub message_sealed: Option<String>,
     /// Results, in arrival order.
     pub results: Vec<ToolResult>,
 }

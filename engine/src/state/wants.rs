@@ -32,7 +32,10 @@ impl Session {
             self.tails()?;
         }
         match fact {
-            Fact::PartDelta(delta) => self.page_of(Space::of(delta.kind.into()), &delta.part).map(|_| ()),
+            Fact::PartDelta(delta) => match self.page_of(Space::of(delta.kind.into()), &delta.part)? {
+                Some(_) => Ok(()),
+                None => self.message(&delta.part),
+            },
             Fact::PartOpened(opened) => {
                 self.turn(opened.turn.as_deref())?;
                 self.message(&opened.message)?;
@@ -69,12 +72,16 @@ impl Session {
                 self.turn_or_current(None)?;
                 self.page_of(Space::Interaction, &asked.interaction).map(|_| ())
             }
-            Fact::InteractionResolved(resolved) => self.page_of(Space::Interaction, &resolved.interaction).map(|_| ()),
+            Fact::InteractionResolved(resolved) => {
+                self.turn_or_current(None)?;
+                self.page_of(Space::Interaction, &resolved.interaction).map(|_| ())
+            }
             Fact::TurnArtifactsSet(set) => self.artifacts(&set.turn, set.references.iter().map(|reference| reference.path.as_ref())),
             Fact::DocumentSet(set) => self.page_of(Space::Document, &set.document).map(|_| ()),
             Fact::DocumentPatched(patched) => self.document(&patched.document),
             Fact::HistoryImported(history) => {
                 self.turn_or_current(None)?;
+                self.turn(self.state.current_turn())?;
                 if matches!(history.mode, HistoryMode::Merge | HistoryMode::Replace) {
                     self.whole_timeline()?;
                 } else if history.mode == HistoryMode::Page && self.state.header.next > self.state.header.first {
@@ -204,6 +211,14 @@ impl Session {
 }
 
 impl State {
+    /// Id of the open or last turn, when its page is in memory.
+    fn current_turn(&self) -> Option<&str> {
+        match &self.entry(Sequence::Timeline, self.header.current?)?.body {
+            Body::Turn(turn) => Some(&turn.id),
+            _ => None,
+        }
+    }
+
     /// Fields of a timeline entry that have sealed pieces, with their number.
     pub(crate) fn texts(&self, ordinal: i64) -> Vec<(Field, u32)> {
         let content = |content: &Option<Content>| match content {

@@ -83,8 +83,24 @@ impl Fold<'_> {
     /// A tool message whose call is known and whose place is right behind it.
     fn result_for_known(&mut self, message: &HistoryMessage<'_>) -> Option<(i64, ToolResult, Vec<Sealed>)> {
         let tool = self.find(Space::Tool, message.tool_call.as_deref().filter(|_| message.role == "tool")?)?;
+        if !self.is_last_message_of(tool) {
+            return None;
+        }
         let (result, sealed) = self.result(message);
         Some((tool, result, sealed))
+    }
+
+    /// Whether nothing stands behind the message of a call but calls of that message without newer results. Looks at the last page
+    /// alone, which is always in memory.
+    fn is_last_message_of(&self, tool: i64) -> bool {
+        let Some(Body::Tool(call)) = self.body(Sequence::Timeline, tool) else { return false };
+        let next = self.state.header.next;
+        let page = (next - 1).div_euclid(PAGE_ENTRIES) * PAGE_ENTRIES;
+        (page.max(tool + 1)..next).all(|ordinal| match self.body(Sequence::Timeline, ordinal) {
+            Some(Body::Tool(other)) => other.message == call.message && !other.results.iter().any(|result| result.seq == self.seq),
+            Some(Body::Part(_) | Body::Result(_)) | None => false,
+            Some(_) => true,
+        }) && tool >= page
     }
 
     fn attach(&mut self, ordinal: i64, result: ToolResult, sealed: Vec<Sealed>) {
@@ -118,7 +134,8 @@ impl Fold<'_> {
                 }
                 self.draft_turn(turn, &mut drafted, &mut drafts);
             }
-            drafts.extend(self.drafts(message));
+            let stated = message.turn.is_some();
+            drafts.extend(self.drafts(message).into_iter().map(|draft| Draft { turn: draft.turn.filter(|_| stated), ..draft }));
         }
         for summary in summaries {
             self.draft_turn(&summary.turn, &mut drafted, &mut drafts);
@@ -178,6 +195,7 @@ impl Fold<'_> {
             tool.metadata = call.metadata.as_ref().map(json);
             if index == 0 && drafts.is_empty() {
                 tool.message_metadata = message.metadata.as_ref().map(json);
+                tool.message_sealed = owned(&message.sealed);
             }
             let mut draft = self.draft(turn.clone(), Body::Tool(tool));
             draft.pieces.push((Field::ARGS, sealed));
@@ -277,7 +295,10 @@ impl Fold<'_> {
             _ => {}
         }
         for (space, id) in names {
-            self.name(space, &id, ordinal);
+            // Of calls with one id the first is meant.
+            if space != Space::Tool || self.find(space, &id).is_none() {
+                self.name(space, &id, ordinal);
+            }
         }
         for message in messages {
             self.name_message(&message, ordinal);
@@ -447,6 +468,10 @@ impl Merge<'_, '_, '_, '_> {
         let (result, sealed) = self.fold.result(message);
         for draft in self.drafts.iter_mut().rev() {
             if let Body::Tool(tool) = &mut draft.body {
+                // A later call of the message was answered before this one: the order shows only if this answer stands apart.
+                if tool.message == owner && tool.id != call && tool.results.iter().any(|known| known.seq == result.seq) {
+                    return false;
+                }
                 if tool.message == owner && tool.id == call && tool.results.len() < Field::RESULTS_MAX {
                     draft.pieces.push((Field::result(tool.results.len()), sealed));
                     "succeeded".clone_into(&mut tool.status);

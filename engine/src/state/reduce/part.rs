@@ -41,15 +41,18 @@ impl Fold<'_> {
         let content = match &opened.content {
             Some(fact::Content::Text(text)) => Some(Content::Text(Chunked::of(text, &mut sealed))),
             Some(content) => Some(self.content(content, &mut sealed)),
-            None if kind == PartRole::Activity => None,
+            // A message that a call made has no text before there is some.
+            None if kind == PartRole::Activity || self.message(&opened.message).is_some() => None,
             None => Some(Content::Text(Chunked::default())),
         };
+        // The text of a message that a call made is that message's, whatever it says of itself.
+        let by_call = kind == PartRole::Text && self.made_by_call(&opened.message);
         let mut part = Part {
             id: opened.part.to_string(),
             message: opened.message.to_string(),
             kind,
-            role: opened.role.to_string(),
-            name: owned(&opened.name),
+            role: if by_call { "assistant".to_owned() } else { opened.role.to_string() },
+            name: owned(&opened.name).filter(|_| !by_call),
             agent: owned(&opened.agent),
             subtype: owned(&opened.subtype),
             content,
@@ -84,10 +87,36 @@ impl Fold<'_> {
         }
     }
 
+    /// Whether the message of this id exists because a call needed one.
+    fn made_by_call(&self, message: &str) -> bool {
+        let first = self.message(message).and_then(|ordinal| self.body(Sequence::Timeline, ordinal));
+        matches!(first, Some(Body::Tool(tool)) if tool.message == message)
+    }
+
+    /// Text for a message that has none: it begins here when a call made the message, else it is unknown.
+    fn first_text(&mut self, delta: &PartDelta<'_>) -> Option<i64> {
+        if delta.kind == fact::PartKind::Text && self.made_by_call(&delta.part) {
+            self.part_opened(&PartOpened {
+                part: delta.part.clone(),
+                message: delta.part.clone(),
+                kind: delta.kind,
+                role: fact::Text::Borrowed("assistant"),
+                name: None,
+                turn: None,
+                agent: None,
+                subtype: None,
+                content: None,
+                metadata: None,
+            });
+            return self.find(Space::Text, &delta.part);
+        }
+        self.diagnose("delta_for_unknown_part", Some(delta.part.to_string()));
+        None
+    }
+
     pub(super) fn part_delta(&mut self, delta: &PartDelta<'_>) {
-        let Some(ordinal) = self.find(Space::of(delta.kind.into()), &delta.part) else {
-            return self.diagnose("delta_for_unknown_part", Some(delta.part.to_string()));
-        };
+        let known = self.find(Space::of(delta.kind.into()), &delta.part);
+        let Some(ordinal) = known.or_else(|| self.first_text(delta)) else { return };
         let Some(part) = self.part_mut(ordinal) else { return };
         if part.mark.is_final() {
             return self.diagnose("delta_after_final", Some(delta.part.to_string()));
@@ -129,8 +158,14 @@ impl Fold<'_> {
                 }
             }
             Some(Body::Tool(tool)) => {
-                if let (PartChange::Sealed(value), Some(result)) = (&last.change, tool.results.iter_mut().find(|result| result.message.as_deref() == Some(name))) {
-                    result.sealed = Some(value.to_string());
+                if let PartChange::Sealed(value) = &last.change {
+                    let result = tool.results.iter_mut().find(|result| result.message.as_deref() == Some(name));
+                    *result.map_or(&mut tool.message_sealed, |result| &mut result.sealed) = Some(value.to_string());
+                }
+            }
+            Some(Body::Result(lone)) => {
+                if let PartChange::Sealed(value) = &last.change {
+                    lone.result.sealed = Some(value.to_string());
                 }
             }
             _ => {}

@@ -149,6 +149,7 @@ pub(super) fn new_tool(id: &str, name: &str, message: &str) -> Tool {
         sealed: None,
         metadata: None,
         message_metadata: None,
+        message_sealed: None,
         results: Vec::new(),
     }
 }
