@@ -282,7 +282,7 @@ impl Sim {
         let mut kept = self.attempt(head.get());
         checkpoint.put_meta("marker", &self.marker.to_le_bytes());
         for _ in 0..self.dice.below(6) {
-            let (row, bytes) = (self.row(), self.bytes());
+            let (row, bytes) = (self.row(head), self.bytes());
             checkpoint.put_row(&row, &bytes).unwrap();
             kept.rows.insert((row.stream.get(), row.kind, row.ordinal, head.get()), bytes);
         }
@@ -315,8 +315,10 @@ impl Sim {
         Ok(())
     }
 
-    fn row(&mut self) -> RowKey {
-        let streams = self.model.names.len() as u64;
+    /// Some row of a stream that was declared at or below `up_to`.
+    fn row(&mut self, up_to: Position) -> RowKey {
+        let declared = |(_, at): &&(String, u64)| *at <= up_to.get();
+        let streams = self.model.names.iter().filter(declared).count() as u64;
         RowKey {
             stream: Stream::new(self.dice.below(streams) + 1).unwrap(),
             epoch: 0,
@@ -334,7 +336,7 @@ impl Sim {
         kept.rows.clear();
         kept.index.clear();
         for _ in 0..self.dice.below(8) {
-            let (row, bytes) = (self.row(), self.bytes());
+            let (row, bytes) = (self.row(covered), self.bytes());
             let version = self.dice.below(covered.get()) + 1;
             rebuild.put_row(&row, Position::new(version).unwrap(), &bytes).unwrap();
             kept.rows.insert((row.stream.get(), row.kind, row.ordinal, version), bytes);
