@@ -4,6 +4,7 @@
 //! Memory is bounded by the sessions that changed since the last flush, not by the store.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 
 use rkyv::util::AlignedVec;
@@ -13,6 +14,7 @@ use crate::checkpointer::{LAYOUT, SEMANTICS, Sink, write_session};
 use crate::error::Error;
 use crate::event;
 use crate::limits::Limits;
+use crate::options::Options;
 use crate::state::{LAYOUT_FINGERPRINT, SEMANTICS_FINGERPRINT};
 use crate::writer::desk::{Desk, Source, readable};
 
@@ -35,6 +37,18 @@ pub(crate) fn when_rows_are_of_another_build(storage: &Storage, limits: &Limits)
         return Ok(());
     }
     rebuild(storage, limits, &mut |_| {}).map(|_| ())
+}
+
+/// Makes every row of the store at `path` anew from its log. The store must not be open elsewhere.
+///
+/// Cost: a read and a fold of the whole log, bounded memory. A crash at any moment keeps the old rows. `progress` hears the number of
+/// events folded so far. Errors: those of opening; `Event` where the log itself is damaged.
+pub fn rebuild_at(path: &Path, options: Options, progress: &mut dyn FnMut(u64)) -> Result<Rebuilt, Error> {
+    options.clone().open(path)?.close()?;
+    let opened = Storage::open(path, &options.storage)?;
+    let rebuilt = rebuild(&opened.storage, &options.limits, progress)?;
+    opened.storage.close()?;
+    Ok(rebuilt)
 }
 
 /// Folds every session from position 1 up to the checkpoint, writes its rows as a new generation, and switches to it. `progress` hears

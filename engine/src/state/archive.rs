@@ -8,9 +8,9 @@ use std::sync::Arc;
 use rkyv::util::AlignedVec;
 use yoke::Yoke;
 
-use super::entry::{ArchivedPage, Page};
+use super::entry::{ArchivedPage, Entry, Page};
 use super::header::{ArchivedHeader, Header};
-use super::rows::{BadRow, RowRef, write_header, write_page};
+use super::rows::{BadRow, RowKind, RowRef, write_header, write_page};
 
 macro_rules! archive {
     ($(#[$doc:meta])* $name:ident $archived:ty, $native:ty, $write:ident) => {
@@ -57,4 +57,12 @@ archive! {
 archive! {
     /// A session's header, readable in place.
     HeaderArchive ArchivedHeader, Header, write_header
+}
+
+impl PageArchive {
+    /// Its entries, copied out of the archive.
+    pub(crate) fn entries(&self) -> Result<Vec<Option<Entry>>, BadRow> {
+        let page = rkyv::deserialize::<Page, rkyv::rancor::Error>(self.get());
+        page.map(|page| page.entries).map_err(|error| BadRow { kind: RowKind::Timeline, ordinal: 0, what: error.to_string() })
+    }
 }

@@ -105,9 +105,19 @@ impl State {
         self.pages.range((sequence, i64::MIN)..=(sequence, i64::MAX)).map(|((_, page), _)| *page)
     }
 
+    /// Pieces of text that are in memory.
+    pub(crate) fn pieces_in_memory(&self) -> impl Iterator<Item = (RowKind, i64)> {
+        self.pieces.keys().copied()
+    }
+
     /// A sealed piece that is in memory.
     pub fn piece(&self, kind: RowKind, ordinal: i64) -> Option<&str> {
         self.pieces.get(&(kind, ordinal)).map(|piece| &*piece.text)
+    }
+
+    /// The same, shared rather than borrowed.
+    pub(crate) fn shared_piece(&self, kind: RowKind, ordinal: i64) -> Option<Arc<str>> {
+        self.pieces.get(&(kind, ordinal)).map(|piece| piece.text.clone())
     }
 
     /// A document that is in memory, by name.

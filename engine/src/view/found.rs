@@ -100,10 +100,9 @@ impl<'v> Look<'v> {
     /// The session of this id; `None` when the store has none.
     pub(crate) fn find(&self, name: &str) -> Result<Option<Found<'_>>, Error> {
         let head = &self.view.head;
-        if let Some((name, stream)) = head.names.get_key_value(name) {
-            if let Some(shown) = head.sessions.get(stream) {
-                return Ok(Some(Found::of_state(self, *stream, name.clone(), shown.state.clone(), Some(shown.opened_seq))));
-            }
+        let named = head.names.get_key_value(name);
+        if let Some((name, stream, shown)) = named.and_then(|(name, stream)| Some((name, *stream, head.sessions.get(stream)?))) {
+            return Ok(Some(Found::of_state(self, stream, name.clone(), shown.state.clone(), Some(shown.opened_seq))));
         }
         match self.stream(name)? {
             Some(stream) => self.find_in_rows(stream, Arc::from(name)),
@@ -271,6 +270,11 @@ impl<'l> Found<'l> {
         }
     }
 
+    /// Whether its rows were lost, so that it was folded again from the log.
+    pub(crate) fn is_refolded(&self) -> bool {
+        self.whole
+    }
+
     /// The whole header. Cost: one copy of it.
     pub(crate) fn header(&self) -> Result<Header, Trouble> {
         match &self.top {
@@ -323,8 +327,8 @@ impl<'l> Found<'l> {
 
     /// A sealed piece of text that an entry counts.
     pub(crate) fn piece(&self, kind: RowKind, ordinal: i64) -> Result<Arc<str>, Trouble> {
-        if let Some(text) = self.state().and_then(|state| state.piece(kind, ordinal)) {
-            return Ok(Arc::from(text));
+        if let Some(text) = self.state().and_then(|state| state.shared_piece(kind, ordinal)) {
+            return Ok(text);
         }
         let row = RowRef { kind, epoch: if kind == RowKind::Text { self.outline.epoch } else { 0 }, ordinal };
         let key = key(self.stream, row);
