@@ -11,10 +11,10 @@ use turnstore_storage::{Position, Seq, Stream};
 
 use super::code;
 use super::decode::{Decoder, interrupt, resumed, start_message};
-use super::fields::{Fields, list_of, text_of};
+use super::fields::{Fields, list_of};
 use super::project::{Payloads, UNNAMED, project};
 use crate::adapter::source::{Problem, Raw};
-use crate::event::{Body, Event, Protocol, Source, Stated};
+use crate::event::{Body, Event, Protocol, Source};
 use crate::fact::{Content, DiagnosticNoted, DocumentSet, Fact, HistoryImported, HistoryMode, InteractionResolved, Json, Resolution, Text, ToolOp};
 use crate::state::{INLINE_BYTES_MAX, Session};
 

@@ -125,6 +125,7 @@ impl<'s> Reader<'s> {
                 let (_, first) = message.tools.first()?;
                 put(&mut out, "role", "assistant");
                 put_if(&mut out, "subagentRunId", first.agent.as_deref());
+                put_if(&mut out, "encryptedValue", first.message_sealed.as_deref());
                 put_json(&mut out, "metadata", first.message_metadata.as_deref());
             }
         }
@@ -145,20 +146,21 @@ impl<'s> Reader<'s> {
 
     fn parts(&self, first: &Part, message: &Message<'s>, out: &mut Map<String, Value>) {
         put(out, "role", if message.made_by_call { "assistant" } else { &first.role });
-        put_if(out, "name", first.name.as_deref());
+        let made_by = message.tools.first().filter(|_| message.made_by_call).map(|(_, tool)| *tool);
+        put_if(out, "name", first.name.as_deref().filter(|_| made_by.is_none()));
         let contents: Vec<Value> = message.parts.iter().filter_map(|(ordinal, part)| self.content(*ordinal, Field::TEXT, part.content.as_ref()?, &part.message)).collect();
         let texts: Option<String> = contents.iter().map(Value::as_str).collect();
         let content = match (texts, contents.into_iter().next()) {
             (Some(texts), Some(_)) => Some(Value::String(texts)),
             (_, first) => first,
         };
-        let content = content.filter(|content| !message.made_by_call || content.as_str() != Some(""));
         out.extend(content.map(|content| ("content".to_owned(), content)));
         put_json(out, "error", first.error.as_deref());
-        let agent = if message.made_by_call { message.tools.first().and_then(|(_, tool)| tool.agent.as_deref()) } else { first.agent.as_deref() };
-        put_if(out, "encryptedValue", first.sealed.as_deref());
+        let agent = made_by.map_or(first.agent.as_deref(), |tool| tool.agent.as_deref());
+        put_if(out, "encryptedValue", first.sealed.as_deref().or(made_by.and_then(|tool| tool.message_sealed.as_deref())));
         put_if(out, "subagentRunId", agent);
-        put_json(out, "metadata", first.metadata.as_deref());
+        let of_call = made_by.and_then(|tool| tool.message_metadata.clone());
+        put_json(out, "metadata", merged(of_call, first.metadata.as_deref()).as_deref());
     }
 
     fn call(&self, ordinal: i64, tool: &Tool) -> Value {
@@ -228,7 +230,7 @@ fn with_results<'s>(mut messages: Vec<Message<'s>>, timeline: &[(i64, &'s Entry)
     for message in messages.drain(..) {
         match message.seq() {
             Some(seq) => {
-                let before = waiting.iter().take_while(|result| result.seq() < Some(seq)).count();
+                let before = waiting.iter().take_while(|result| result.seq() <= Some(seq)).count();
                 out.extend(waiting.drain(..before));
             }
             None => {
@@ -280,6 +282,14 @@ fn interrupt(interaction: &Interaction) -> Option<Value> {
     put_if(&mut out, "expiresAt", interaction.expires_at.as_deref());
     out.extend(request.get("responseSchema").map(|schema| ("responseSchema".to_owned(), schema.clone())));
     Some(Value::Object(out))
+}
+
+/// The metadata of a message that a call made, with what its text added.
+fn merged(of_call: Option<String>, of_part: Option<&str>) -> Option<String> {
+    let (Some(one), Some(two)) = (of_call.as_deref(), of_part) else { return of_call.or(of_part.map(str::to_owned)) };
+    let [mut one, two] = [one, two].map(|text| serde_json::from_str::<Map<String, Value>>(text).unwrap_or_default());
+    one.extend(two);
+    Some(Value::Object(one).to_string())
 }
 
 fn put(out: &mut Map<String, Value>, key: &str, text: &str) {
