@@ -4,6 +4,7 @@
 //! holds no memory while it is paused.
 #![expect(clippy::print_stdout, reason = "an example shows what it reads")]
 
+use std::ops::Range;
 use std::thread;
 
 use turnstore::event::Body;
@@ -29,8 +30,8 @@ fn opened(turn: &str) -> Fact<'_> {
 }
 
 /// What a host does while its model speaks: one durable append for each piece of text.
-fn speak(engine: &Engine, turns: usize) -> Result<(), Error> {
-    for turn in 0..turns {
+fn speak(engine: &Engine, turns: Range<usize>) -> Result<(), Error> {
+    for turn in turns {
         let id = format!("t{turn}");
         engine.append("live", [Fact::TurnStarted(TurnStarted { turn: id.as_str().into(), ..TurnStarted::default() }), opened(&id)])?;
         for word in WORDS {
@@ -48,11 +49,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = tempfile::tempdir()?;
     let engine = Engine::open(folder.path().join("agent.turnstore"))?;
     // Something was there before the follower came: it catches up.
-    speak(&engine, 1)?;
+    speak(&engine, 0..1)?;
     let events = engine.subscribe_session("live", From::Position(Position::FIRST))?;
     let writer = thread::spawn({
         let engine = engine.clone();
-        move || speak(&engine, 2)
+        move || speak(&engine, 1..3)
     });
 
     let (mut seen, mut ended) = (0, 0);
@@ -78,7 +79,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     // A view taken now stays as it is, whatever is appended behind it.
     let view = engine.view();
-    speak(&engine, 1)?;
+    speak(&engine, 3..4)?;
     let count = |page: &turnstore::Page| page.items().count();
     println!(
         "a view from before shows {} messages, one from now {}",
