@@ -18,7 +18,7 @@ use crate::import::tally::{Remarks, Tally};
 use crate::out::Out;
 use crate::render::{number, page, text};
 
-use super::open_writing;
+use super::{open_writing, rate};
 
 pub(crate) fn run(store: &Path, args: &Import, out: &mut Out) -> Result<Outcome, Failure> {
     let Protocol::Aiui = args.protocol;
@@ -183,11 +183,6 @@ fn report(engine: &Engine, args: &Import, tallies: &[Tally], took: Duration, out
         number::count(rate),
     )?;
     Ok(())
-}
-
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss, reason = "a rate that is shown")]
-fn rate(events: u64, took: Duration) -> u64 {
-    (events as f64 / took.as_secs_f64().max(1e-6)) as u64
 }
 
 fn told(engine: &Engine, args: &Import, tally: &Tally, out: &mut Out) -> Result<(), Failure> {

@@ -13,8 +13,10 @@ pub(crate) mod stats;
 pub(crate) mod verify;
 
 use std::path::Path;
+use std::time::Duration;
 
-use turnstore::{Engine, Error, Store, View};
+use indicatif::{ProgressBar, ProgressStyle};
+use turnstore::{Engine, Error, Position, Store, View};
 
 use crate::failure::Failure;
 
@@ -47,4 +49,19 @@ fn open_reading(store: &Path) -> Result<Reading, Failure> {
     must_exist(store)?;
     let store = Store::recover(store).map_err(|source| Failure::Open { path: store.to_owned(), source })?;
     Ok(Reading { view: store.view(), store })
+}
+
+/// A progress bar of events up to the head.
+fn events_bar(head: Option<Position>, done: &'static str) -> ProgressBar {
+    let bar = ProgressBar::new(head.map_or(0, Position::get));
+    if let Ok(style) = ProgressStyle::with_template("{bar:30} {human_pos}/{human_len} events {msg}, {per_sec}") {
+        bar.set_style(style);
+    }
+    bar.with_message(done)
+}
+
+/// Events in a second.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss, reason = "a rate that is shown")]
+fn rate(events: u64, took: Duration) -> u64 {
+    (events as f64 / took.as_secs_f64().max(1e-6)) as u64
 }
