@@ -66,6 +66,7 @@ impl Engine {
         let shared = Arc::new(Shared {
             id: storage.id(),
             open_epoch: storage.open_epoch(),
+            opened_at: storage.head(),
             floor: RwLock::new(Some(Floor::Writing(storage.clone()))),
             cache: PageCache::new(options.limits.page_cache_bytes_max),
             head: Mutex::new(Arc::new(Head { position: checkpoint, checkpoint, ..Head::default() })),

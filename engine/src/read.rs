@@ -53,6 +53,7 @@ impl Store {
             floor: RwLock::new(Some(Floor::Reading(storage))),
             id,
             open_epoch,
+            opened_at: Position::new(u64::MAX),
             limits: options.limits.clone(),
             cache: PageCache::new(options.limits.page_cache_bytes_max),
             head: Mutex::new(Arc::new(head)),

@@ -72,6 +72,8 @@ pub(crate) struct Shared {
     pub(crate) floor: RwLock<Option<Floor>>,
     pub(crate) id: StoreId,
     pub(crate) open_epoch: OpenEpoch,
+    /// The head when this process opened the store for writing: later positions of an earlier opening were lost before their sync.
+    pub(crate) opened_at: Option<Position>,
     pub(crate) limits: Limits,
     pub(crate) cache: PageCache,
     pub(crate) head: Mutex<Arc<Head>>,

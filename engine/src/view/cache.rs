@@ -93,7 +93,7 @@ impl PageCache {
         if bytes > self.bytes_max / 4 {
             return;
         }
-        let old = slots.rows.insert(key, Slot { row, version, from: clock, to: clock, used: true });
+        let old = slots.rows.insert(key, Slot { row, version, from: clock, to: clock, used: false });
         slots.bytes += bytes;
         slots.bytes -= old.map_or(0, |old| old.row.bytes());
         while slots.bytes > self.bytes_max {

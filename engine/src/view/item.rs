@@ -5,7 +5,6 @@ use turnstore_storage::Seq;
 use super::leaves::Leaves;
 use super::text::LongText;
 use super::turn::TurnRef;
-use super::verbatim;
 use crate::state::{
     ArchivedBody, ArchivedDecision, ArchivedEntry, ArchivedInteraction, ArchivedInteractionStatus, ArchivedMark, ArchivedPart, ArchivedTool,
     ArchivedToolResult, Field, InteractionStatus, Mark,

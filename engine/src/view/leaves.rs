@@ -3,9 +3,8 @@
 //! **Invariant:** every page and piece that an entry of the answer needs is here, or the text says that it is cut.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
-
-use turnstore_storage::Stream;
 
 use super::found::{Found, Trouble};
 use crate::state::{
@@ -17,7 +16,6 @@ use crate::state::{
 #[derive(Clone, Debug)]
 pub(crate) struct Leaves {
     pub(crate) session: Arc<str>,
-    pub(crate) stream: Stream,
     pub(crate) epoch: u32,
     /// The session's last seq when this was read.
     pub(crate) seq: u64,
@@ -33,7 +31,6 @@ impl Leaves {
     pub(crate) fn new(found: &Found<'_>) -> Self {
         Self {
             session: found.name.clone(),
-            stream: found.stream,
             epoch: found.outline.epoch,
             seq: found.outline.last_seq,
             opened_seq: 0,
@@ -45,9 +42,9 @@ impl Leaves {
 
     /// Takes in the page that holds an entry.
     pub(crate) fn load(&mut self, found: &Found<'_>, ordinal: i64) -> Result<(), Trouble> {
-        let page = ordinal.div_euclid(PAGE_ENTRIES);
-        if !self.pages.contains_key(&page) {
-            self.pages.insert(page, found.page(Sequence::Timeline, page)?);
+        if let Entry::Vacant(place) = self.pages.entry(ordinal.div_euclid(PAGE_ENTRIES)) {
+            let page = *place.key();
+            place.insert(found.page(Sequence::Timeline, page)?);
         }
         Ok(())
     }

@@ -3,7 +3,6 @@
 use turnstore_storage::Seq;
 
 use super::leaves::Leaves;
-use super::verbatim;
 use crate::state::{ArchivedBody, ArchivedEntry, ArchivedTurn};
 
 /// A turn. Borrowed from its page.

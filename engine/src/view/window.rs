@@ -111,7 +111,7 @@ fn walk_newer(found: &Found<'_>, leaves: &mut Leaves, low: i64, mut left: Budget
 }
 
 /// A part of the timeline, with every text and turn that belongs to it.
-fn read(found: &Found<'_>, way: Way, from: i64, budget: Budget, since: Option<u64>) -> Result<Page, Trouble> {
+pub(super) fn read(found: &Found<'_>, way: Way, from: i64, budget: Budget, since: Option<u64>) -> Result<Page, Trouble> {
     let mut leaves = Leaves::new(found);
     let (low, high) = match way {
         Way::Older => (walk_older(found, &mut leaves, from, budget)?, from),
@@ -170,7 +170,10 @@ impl View {
 /// The ordinal at which a cursor goes on.
 fn place_of(found: &Found<'_>, cursor: &Cursor) -> Result<i64, Trouble> {
     let outline = &found.outline;
-    if cursor.seq > outline.last_seq || cursor.position > found.look.position()?.map_or(0, |position| position.get()) {
+    let shared = &found.look.view.shared;
+    let opened_at = shared.opened_at.map_or(0, |position| position.get());
+    let lost = cursor.open_epoch < shared.open_epoch && cursor.position > opened_at;
+    if lost || cursor.seq > outline.last_seq || cursor.position > found.look.position()?.map_or(0, |position| position.get()) {
         return Err(expired(found)?);
     }
     if cursor.epoch == outline.epoch {

@@ -58,10 +58,9 @@ fn a_lost_row_of_any_kind_changes_no_answer() {
 fn the_hash_is_the_same_live_saved_reopened_and_folded_again() {
     let fixture = filled();
     let live = fixture.engine.view().hash("s").unwrap();
-    let found = crate::view::Look::new(&fixture.engine.view()).find("s").unwrap().is_some();
-    assert!(found);
     let fixture = fixture.reopened();
     assert_eq!(fixture.engine.view().hash("s").unwrap(), live);
+    let fixture = fixture.reopened();
     lose(&fixture, RowKind::Timeline);
     assert_eq!(fixture.engine.view().hash("s").unwrap(), live);
     let state: std::sync::Arc<State> = fixture.engine.shared().cache.refolded(Stream::FIRST, fixture.engine.view().session("s").unwrap().unwrap().header.last_seq).unwrap();
@@ -86,6 +85,33 @@ fn a_store_at_rest_reads_without_a_writer_and_beside_one_sees_the_checkpoint() {
     assert_eq!(everything(&store.view()), now);
     let page = store.view().sessions(10, None).unwrap();
     assert_eq!((page.sessions.len(), page.sessions[0].running), (1, false));
+}
+
+#[test]
+fn a_cold_window_and_a_deep_page_read_as_many_rows_however_long_the_session_is() {
+    let counts = [100, 1000, 10_000].map(|items| {
+        let fixture = Fixture::new();
+        let texts = |of: usize| text(&format!("m{of}"), &"long ".repeat(if of % 5 == 0 { 2000 } else { 2 }));
+        for from in (0..items).step_by(50) {
+            fixture.append("s", (from..from + 50).flat_map(texts).collect());
+        }
+        let fixture = fixture.reopened();
+        let view = fixture.engine.view();
+        let cost = |below: Option<i64>| {
+            let look = crate::view::Look::new(&view);
+            let found = look.find("s").unwrap().unwrap();
+            let budget = Window::items(20).check(&fixture.engine.shared().limits).unwrap();
+            let below = below.unwrap_or(found.outline.next);
+            crate::view::window::read(&found, crate::cursor::Way::Older, below, budget, None).unwrap();
+            let count = look.reader().unwrap().read_count();
+            (count.seeks, count.rows, count.frames)
+        };
+        (cost(None), cost(Some(40)))
+    });
+    let ((seeks, rows, frames), (deep_seeks, deep_rows, deep_frames)) = counts[0];
+    assert!(seeks > 0 && seeks <= 24 && rows <= 24 && deep_seeks <= seeks && deep_rows <= rows, "{counts:?}");
+    assert_eq!((frames, deep_frames), (0, 0));
+    assert!(counts.iter().all(|count| count.0.0 <= seeks + 1 && count.1 == counts[0].1), "{counts:?}");
 }
 
 #[test]
