@@ -1,0 +1,223 @@
+//! The laws, on a real store.
+
+mod support;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use proptest::prelude::*;
+use support::{fact, facts};
+use turnstore::fact::*;
+use turnstore::{Batch, Engine, Error, ItemKind, Options, Position, Seq, Store, View, Window};
+
+fn dir() -> tempfile::TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+fn path(dir: &tempfile::TempDir) -> std::path::PathBuf {
+    dir.path().join("agent.turnstore")
+}
+
+/// Everything that a view answers of a session, as text; but whether a turn is observed, which a restart changes.
+fn answers(view: &View, session: &str) -> Vec<String> {
+    let mut answers = vec![format!("hash {}", view.hash(session).unwrap())];
+    let mut page = view.window(session, Window::items(7)).unwrap();
+    loop {
+        for item in page.items() {
+            answers.push(shown(&item));
+        }
+        match page.cursor() {
+            Some(cursor) => page = view.page(session, &cursor, Window::items(7)).unwrap(),
+            None => break,
+        }
+    }
+    answers.extend(view.pending(session).unwrap().interactions().map(|asked| format!("pending {}", asked.id())));
+    for listed in view.artifacts(session).unwrap() {
+        answers.push(format!("{:?}", listed.unwrap()));
+    }
+    for listed in view.diagnostics(session).unwrap() {
+        answers.push(format!("{:?}", listed.unwrap()));
+    }
+    for listed in view.documents(session).unwrap() {
+        let document = listed.unwrap();
+        answers.push(format!("{document:?} {:?}", view.document(session, &document.name).unwrap()));
+    }
+    answers
+}
+
+fn shown(item: &turnstore::Item<'_>) -> String {
+    let turn = item.turn().map(|turn| (turn.id().to_owned(), turn.ended(), turn.reopened()));
+    let kind = match item.kind() {
+        ItemKind::Text(part) | ItemKind::Reasoning(part) | ItemKind::Activity(part) => format!("part {} {} {:?} {:?}", part.id(), part.role(), part.mark(), part.text().map(|text| text.joined().into_owned())),
+        ItemKind::Tool(tool) => {
+            let results: Vec<_> = tool.results().map(|result| result.content().map(|text| text.joined().into_owned())).collect();
+            format!("tool {} {} {} {results:?}", tool.id(), tool.status(), tool.args().joined())
+        }
+        ItemKind::Interaction(asked) => format!("interaction {} {:?}", asked.id(), asked.status()),
+        ItemKind::Result(result) => format!("result {} {:?}", result.tool(), result.content().map(|text| text.joined().into_owned())),
+        ItemKind::Compaction { phase, .. } => format!("compaction {phase}"),
+        _ => "other".to_owned(),
+    };
+    format!("{turn:?} {kind} {:?} {:?}", item.first_seq(), item.last_seq())
+}
+
+fn reopened(engine: Engine, path: &Path) -> Engine {
+    engine.close().unwrap();
+    Engine::open(path).unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+    /// L1 and L2: any batching, with checkpoints, reopenings and abandoned handles between, gives the same answers; so does a rebuild.
+    #[test]
+    fn any_batching_reopening_and_rebuilding_gives_the_same_answers(steps in proptest::collection::vec((proptest::collection::vec(fact(), 1..12), 0_u8..6), 1..10)) {
+        let (one, many) = (dir(), dir());
+        let whole = Engine::open(path(&one)).unwrap();
+        let mut cut = Engine::open(path(&many)).unwrap();
+        for (facts, what) in &steps {
+            for fact in facts {
+                whole.append("s", fact.clone()).unwrap();
+            }
+            cut.append("s", facts.clone()).unwrap();
+            match what {
+                0 => { cut.checkpoint().unwrap(); }
+                1 => cut = reopened(cut, &path(&many)),
+                2 => { drop(cut); cut = Engine::open(path(&many)).unwrap(); }
+                _ => {}
+            }
+        }
+        let expected = answers(&whole.view(), "s");
+        prop_assert_eq!(&answers(&cut.view(), "s"), &expected);
+        cut.close().unwrap();
+        turnstore::rebuild(&path(&many), Options::default(), &mut |_| {}).unwrap();
+        let rebuilt = Store::read(path(&many)).unwrap();
+        prop_assert_eq!(&answers(&rebuilt.view(), "s"), &expected);
+        prop_assert_eq!(rebuilt.view().verify(&mut |_| {}).unwrap().difference, None);
+    }
+
+    /// L9: no interleaving with other sessions changes a session.
+    #[test]
+    fn sessions_do_not_see_each_other(facts in proptest::collection::vec((0_usize..3, fact()), 1..60)) {
+        let (together, alone) = (dir(), dir());
+        let all = Engine::open(path(&together)).unwrap();
+        let each = Engine::open(path(&alone)).unwrap();
+        for (session, fact) in &facts {
+            all.append(&format!("s{session}"), fact.clone()).unwrap();
+        }
+        for wanted in 0..3 {
+            for (_, fact) in facts.iter().filter(|(session, _)| *session == wanted) {
+                each.append(&format!("s{wanted}"), fact.clone()).unwrap();
+            }
+            if facts.iter().any(|(session, _)| *session == wanted) {
+                let name = format!("s{wanted}");
+                prop_assert_eq!(answers(&all.view(), &name), answers(&each.view(), &name));
+            }
+        }
+    }
+
+    /// L5: following cursors visits every item that was there once, while appends go on; both ways.
+    #[test]
+    fn paging_visits_every_item_once_while_appends_go_on(before in facts(60), during in proptest::collection::vec(plain_part(), 1..30), size in 1_usize..9) {
+        let dir = dir();
+        let engine = Engine::open(path(&dir)).unwrap();
+        engine.append("s", before.clone()).unwrap();
+        let expected = ids(&engine.view(), 500);
+        let mut during = during.into_iter().enumerate();
+        let mut seen = Vec::new();
+        let mut page = engine.view().window("s", Window::items(size)).unwrap();
+        loop {
+            seen.extend(page.items().map(|item| item.first_seq().unwrap().get() * 1000 + u64::from(item.turn().is_some())).rev());
+            let Some(cursor) = page.cursor() else { break };
+            if let Some((n, fact)) = during.next() {
+                engine.append("s", named(fact, n)).unwrap();
+            }
+            page = engine.view().page("s", &cursor, Window::items(size)).unwrap();
+        }
+        prop_assert_eq!(seen.len(), expected.len());
+        let mut back = Vec::new();
+        let mut page = engine.view().oldest("s", Window::items(size)).unwrap();
+        loop {
+            back.extend(page.items().map(|item| shown(&item)));
+            if !page.has_newer() { break; }
+            page = engine.view().page("s", &page.newer_cursor(), Window::items(size)).unwrap();
+        }
+        let mut newest_first = Vec::new();
+        let mut page = engine.view().window("s", Window::items(size)).unwrap();
+        loop {
+            newest_first.extend(page.items().map(|item| shown(&item)).rev());
+            match page.cursor() { Some(cursor) => page = engine.view().page("s", &cursor, Window::items(size)).unwrap(), None => break }
+        }
+        newest_first.reverse();
+        prop_assert_eq!(back, newest_first);
+    }
+
+    /// L7: a key with the same facts is a no-op that returns the first receipt, after a restart too; with other facts an error.
+    #[test]
+    fn the_same_key_appends_once(facts in facts(6), other in fact(), restart in any::<bool>(), abandon in any::<bool>()) {
+        let dir = dir();
+        let mut engine = Engine::open(path(&dir)).unwrap();
+        let first = engine.append("s", Batch::of(facts.clone()).key("k")).unwrap();
+        engine.append("s", other.clone()).unwrap();
+        if abandon {
+            drop(engine);
+            engine = Engine::open(path(&dir)).unwrap();
+        }
+        if restart {
+            engine = reopened(engine, &path(&dir));
+        }
+        let again = engine.append("s", Batch::of(facts.clone()).key("k")).unwrap();
+        prop_assert!(again.duplicate);
+        prop_assert_eq!((again.first, again.last, again.seq), (first.first, first.last, first.seq));
+        let mut others = facts;
+        others.push(other);
+        let reused = engine.append("s", Batch::of(others).key("k"));
+        prop_assert!(matches!(reused, Err(Error::KeyReused { first: at, .. }) if Some(at) == first.first), "{:?}", reused);
+        prop_assert_eq!(engine.view().position(), Position::new(first.last.unwrap().get() + 1));
+    }
+
+    /// L8: what is asked and not answered is pending after every restart, in the session and everywhere; what is answered never returns.
+    #[test]
+    fn pending_is_kept_and_resolved_never_returns(facts in facts(40), restarts in proptest::collection::vec(any::<bool>(), 40)) {
+        let dir = dir();
+        let mut engine = Engine::open(path(&dir)).unwrap();
+        let mut model = BTreeMap::<String, bool>::new();
+        for (fact, restart) in facts.iter().zip(&restarts) {
+            engine.append("s", fact.clone()).unwrap();
+            if let Fact::InteractionResolved(resolved) = fact {
+                model.insert(resolved.interaction.to_string(), true);
+            }
+            if *restart { engine = reopened(engine, &path(&dir)); }
+            let view = engine.view();
+            let pending: Vec<String> = view.pending("s").unwrap().interactions().map(|asked| asked.id().to_owned()).collect();
+            let everywhere: Vec<String> = view.pending_everywhere(100, None).unwrap().pending.iter().map(|asked| asked.id.clone()).collect();
+            prop_assert_eq!(pending.iter().collect::<std::collections::BTreeSet<_>>(), everywhere.iter().collect());
+            prop_assert!(pending.iter().all(|id| !model.contains_key(id)), "a resolved one is pending: {:?}", pending);
+            if let Fact::InteractionRequested(asked) = fact {
+                if !model.contains_key(asked.interaction.as_ref()) {
+                    prop_assert!(pending.contains(&asked.interaction.to_string()));
+                }
+            }
+        }
+    }
+}
+
+fn plain_part() -> impl Strategy<Value = Fact<'static>> {
+    "[a-z]{0,20}".prop_map(|text| {
+        Fact::PartOpened(PartOpened {
+            part: "late".into(), message: "late".into(), kind: PartKind::Text, role: "user".into(), name: None, turn: None, agent: None,
+            subtype: None, content: Some(Content::Text(text.into())), metadata: None,
+        })
+    })
+}
+
+fn named(fact: Fact<'static>, n: usize) -> Fact<'static> {
+    match fact {
+        Fact::PartOpened(part) => Fact::PartOpened(PartOpened { part: format!("late{n}").into(), message: format!("late{n}").into(), ..part }),
+        other => other,
+    }
+}
+
+fn ids(view: &View, many: usize) -> Vec<Option<Seq>> {
+    view.window("s", Window::items(many)).unwrap().items().map(|item| item.first_seq()).collect()
+}
