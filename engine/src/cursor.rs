@@ -282,17 +282,19 @@ mod tests {
 
     fn cursors() -> impl Strategy<Value = Cursor> {
         let place = (any::<bool>(), any::<u32>(), any::<i64>(), any::<[u8; 16]>());
-        (any::<[u8; 16]>(), any::<String>(), place, any::<[u64; 3]>()).prop_map(|(store, session, (older, epoch, ordinal, anchor), [position, seq, open])| Cursor {
-            store: store_digest(StoreId::from_bytes(store)),
-            session: session_digest(&session),
-            way: if older { Way::Older } else { Way::Newer },
-            epoch,
-            ordinal,
-            anchor,
-            position,
-            seq,
-            open_epoch: OpenEpoch::new(open),
-        })
+        (any::<[u8; 16]>(), any::<String>(), place, any::<[u64; 3]>()).prop_map(
+            |(store, session, (older, epoch, ordinal, anchor), [position, seq, open])| Cursor {
+                store: store_digest(StoreId::from_bytes(store)),
+                session: session_digest(&session),
+                way: if older { Way::Older } else { Way::Newer },
+                epoch,
+                ordinal,
+                anchor,
+                position,
+                seq,
+                open_epoch: OpenEpoch::new(open),
+            },
+        )
     }
 
     proptest! {

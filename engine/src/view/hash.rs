@@ -8,7 +8,7 @@ use std::fmt;
 use super::View;
 use super::found::{Found, Trouble};
 use crate::error::Error;
-use crate::state::{HeaderArchive, RowKind, RowRef, Sequence, State};
+use crate::state::Sequence;
 
 /// The canonical hash of a session's state.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -41,7 +41,9 @@ fn part(hasher: &mut blake3::Hasher, bytes: &[u8]) {
 }
 
 /// The hash of a session that is wholly in memory, as one that was just folded from its first event is.
-pub(crate) fn hash_of_state(state: &State) -> Option<StateHash> {
+#[cfg(test)]
+pub(crate) fn hash_of_state(state: &crate::state::State) -> Option<StateHash> {
+    use crate::state::{HeaderArchive, RowKind, RowRef};
     let mut hasher = blake3::Hasher::new();
     let row = RowRef { kind: RowKind::Header, epoch: 0, ordinal: 0 };
     part(&mut hasher, HeaderArchive::of(row, state.header()).ok()?.bytes());

@@ -6,8 +6,8 @@ use super::leaves::Leaves;
 use super::text::LongText;
 use super::turn::TurnRef;
 use crate::state::{
-    ArchivedBody, ArchivedDecision, ArchivedEntry, ArchivedInteraction, ArchivedInteractionStatus, ArchivedMark, ArchivedPart, ArchivedTool,
-    ArchivedToolResult, Field, InteractionStatus, Mark,
+    ArchivedBody, ArchivedDecision, ArchivedEntry, ArchivedInteraction, ArchivedInteractionStatus, ArchivedMark, ArchivedPart,
+    ArchivedTool, ArchivedToolResult, Field, InteractionStatus, Mark,
 };
 
 /// One entry of a timeline that is no turn. Borrowed from its page; reading it decodes nothing.

@@ -157,9 +157,13 @@ pub(crate) fn weight(entry: &ArchivedEntry) -> u64 {
 fn beside(entry: &ArchivedEntry) -> u64 {
     let length = |text: &rkyv::option::ArchivedOption<rkyv::string::ArchivedString>| text.as_ref().map_or(0, |text| text.len() as u64);
     128 + match &entry.body {
-        ArchivedBody::Turn(turn) => length(&turn.error) + length(&turn.result) + 64 * turn.artifacts.as_ref().map_or(0, |list| list.len() as u64),
+        ArchivedBody::Turn(turn) => {
+            length(&turn.error) + length(&turn.result) + 64 * turn.artifacts.as_ref().map_or(0, |list| list.len() as u64)
+        }
         ArchivedBody::Part(part) => length(&part.sealed) + length(&part.metadata) + length(&part.error),
-        ArchivedBody::Tool(tool) => length(&tool.detail) + length(&tool.progress) + length(&tool.metadata) + 1024 * tool.results.len() as u64,
+        ArchivedBody::Tool(tool) => {
+            length(&tool.detail) + length(&tool.progress) + length(&tool.metadata) + 1024 * tool.results.len() as u64
+        }
         ArchivedBody::Interaction(asked) => {
             let decided = asked.decision.as_ref().map_or(0, |decision| length(&decision.payload) + length(&decision.receipt));
             length(&asked.request) + length(&asked.interrupt) + decided

@@ -104,7 +104,12 @@ impl Walk {
                 None => true,
             };
             if wanted && entry.position >= self.next {
-                self.ready.push_back(OwnedEvent { position: entry.position, stream: entry.stream, seq: entry.seq, bytes: entry.bytes.into() });
+                self.ready.push_back(OwnedEvent {
+                    position: entry.position,
+                    stream: entry.stream,
+                    seq: entry.seq,
+                    bytes: entry.bytes.into(),
+                });
                 self.next_seq = if self.stream.is_some() { entry.seq.next() } else { self.next_seq };
             }
         }

@@ -28,7 +28,6 @@ macro_rules! verbatim {
         )*
     };
 }
-use verbatim;
 
 mod cache;
 mod events;
@@ -53,6 +52,7 @@ pub(crate) use cache::PageCache;
 pub use events::Events;
 pub(crate) use found::Look;
 pub use hash::StateHash;
+#[cfg(test)]
 pub(crate) use hash::hash_of_state;
 pub use item::{DecisionItem, InteractionItem, Item, ItemKind, PartItem, ResultItem, ToolItem};
 pub use log::OwnedEvent;

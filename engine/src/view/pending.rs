@@ -98,7 +98,9 @@ fn waiting(leaves: &mut Leaves, found: &Found<'_>, ordinal: i64) -> Result<Pendi
     let entry = leaves.need(found, ordinal)?;
     let asked_at = Seq::new(entry.first_seq.to_native());
     Ok(match &entry.body {
-        ArchivedBody::Interaction(asked) => PendingInteraction { session, id: asked.id.to_string(), kind: asked.kind.to_string(), asked_at },
+        ArchivedBody::Interaction(asked) => {
+            PendingInteraction { session, id: asked.id.to_string(), kind: asked.kind.to_string(), asked_at }
+        }
         _ => PendingInteraction { session, id: String::new(), kind: String::new(), asked_at },
     })
 }
@@ -132,7 +134,13 @@ impl View {
         Ok(PendingPage { pending: kept.into_iter().map(|(_, pending)| pending).collect(), cursor })
     }
 
-    fn pending_in_memory(&self, look: &Look<'_>, after: Option<Place>, limit: usize, listed: &mut BTreeMap<Place, PendingInteraction>) -> Result<(), Error> {
+    fn pending_in_memory(
+        &self,
+        look: &Look<'_>,
+        after: Option<Place>,
+        limit: usize,
+        listed: &mut BTreeMap<Place, PendingInteraction>,
+    ) -> Result<(), Error> {
         for (stream, shown) in &self.head.sessions {
             if shown.state.header().pending.is_empty() || after.is_some_and(|(last, _)| *stream < last) {
                 continue;
@@ -144,7 +152,10 @@ impl View {
                 ordinals.sort_unstable();
                 ordinals.retain(|ordinal| after.is_none_or(|after| (*stream, *ordinal) > after));
                 ordinals.truncate(limit);
-                ordinals.into_iter().map(|ordinal| Ok((ordinal, waiting(&mut leaves, found, ordinal)?))).collect::<Result<Vec<_>, Trouble>>()
+                ordinals
+                    .into_iter()
+                    .map(|ordinal| Ok((ordinal, waiting(&mut leaves, found, ordinal)?)))
+                    .collect::<Result<Vec<_>, Trouble>>()
             })?;
             listed.extend(of_session.into_iter().map(|(ordinal, pending)| ((*stream, ordinal), pending)));
             if listed.len() >= limit {
@@ -154,7 +165,13 @@ impl View {
         Ok(())
     }
 
-    fn pending_in_index(&self, look: &Look<'_>, after: Option<Place>, limit: usize, listed: &mut BTreeMap<Place, PendingInteraction>) -> Result<(), Error> {
+    fn pending_in_index(
+        &self,
+        look: &Look<'_>,
+        after: Option<Place>,
+        limit: usize,
+        listed: &mut BTreeMap<Place, PendingInteraction>,
+    ) -> Result<(), Error> {
         if look.checkpoint()?.is_none() {
             return Ok(());
         }
@@ -171,7 +188,9 @@ impl View {
             }
             let Some((_, session)) = &name else { continue };
             let pending = match Waiting::from_bytes(&value) {
-                Ok(waiting) => PendingInteraction { session: session.to_string(), id: waiting.id, kind: waiting.kind, asked_at: Seq::new(waiting.seq) },
+                Ok(waiting) => {
+                    PendingInteraction { session: session.to_string(), id: waiting.id, kind: waiting.kind, asked_at: Seq::new(waiting.seq) }
+                }
                 Err(_) => match look.find_in_rows(stream, session.clone())? {
                     Some(found) => read_found(&found, |found| waiting(&mut Leaves::new(found), found, ordinal))?,
                     None => continue,

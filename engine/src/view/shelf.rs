@@ -11,8 +11,8 @@ use super::found::{Found, Trouble};
 use super::window::find_id;
 use crate::error::Error;
 use crate::state::{
-    ArchivedBody, ArchivedChunked, ArchivedEntry, Artifact, BadRow, Diagnostic, Field, PAGE_ENTRIES, PathArtifact, RowKind, RowRef, Sequence,
-    Space, piece_ordinal, read_ids, row_of_id, value_of,
+    ArchivedBody, ArchivedChunked, ArchivedEntry, Artifact, BadRow, Diagnostic, Field, PAGE_ENTRIES, PathArtifact, RowKind, RowRef,
+    Sequence, Space, piece_ordinal, read_ids, row_of_id, value_of,
 };
 
 /// A document of a session, without its value.
@@ -95,7 +95,12 @@ impl<T> Iterator for Listed<T> {
 }
 
 impl View {
-    fn listed<T>(&self, session: &str, sequence: Sequence, pick: fn(&ArchivedEntry) -> Result<Option<T>, rkyv::rancor::Error>) -> Result<Listed<T>, Error> {
+    fn listed<T>(
+        &self,
+        session: &str,
+        sequence: Sequence,
+        pick: fn(&ArchivedEntry) -> Result<Option<T>, rkyv::rancor::Error>,
+    ) -> Result<Listed<T>, Error> {
         self.read(session, |_| Ok(()))?;
         Ok(Listed { view: self.clone(), session: session.to_owned(), sequence, pick, page: None, ready: VecDeque::new(), done: false })
     }

@@ -10,7 +10,9 @@ use super::{Look, View};
 use crate::cursor::{Cursor, CursorError, Way};
 use crate::error::Error;
 use crate::limits::Limits;
-use crate::state::{ArchivedBody, ArchivedEntry, ArchivedPartRole, PAGE_ENTRIES, PartRole, RowKind, Sequence, Space, read_ids, row_of_digest, row_of_id};
+use crate::state::{
+    ArchivedBody, ArchivedEntry, ArchivedPartRole, PAGE_ENTRIES, PartRole, RowKind, Sequence, Space, read_ids, row_of_digest, row_of_id,
+};
 
 /// How much is asked for: items and bytes, whichever is reached first.
 ///

@@ -56,7 +56,8 @@ fn what_waits_is_listed_until_it_is_resolved_and_after_a_restart() {
             }
         }
     };
-    let expected: Vec<String> = ["a/one", "a/two", "a/three", "b/one", "b/three", "c/one", "c/two", "c/three"].map(|id| format!("{id}/approval")).to_vec();
+    let expected: Vec<String> =
+        ["a/one", "a/two", "a/three", "b/one", "b/three", "c/one", "c/two", "c/three"].map(|id| format!("{id}/approval")).to_vec();
     assert_eq!(everywhere(&fixture, 3), expected);
     let fixture = fixture.reopened();
     assert_eq!(everywhere(&fixture, 3), expected);
@@ -101,18 +102,25 @@ fn a_turn_that_a_gone_process_left_running_reads_as_unobserved_until_the_host_go
 fn documents_artifacts_and_diagnostics_read_the_same_from_memory_and_from_rows() {
     let fixture = Fixture::new();
     let filler: Vec<String> = (0..900).map(|line| format!("some filler {line}")).collect();
-    fixture.append("s", vec![document("state", &json!({ "filler": filler, "n": 1 })), patched("state", &json!([{ "op": "replace", "path": "/n", "value": 2 }]))]);
+    fixture.append(
+        "s",
+        vec![
+            document("state", &json!({ "filler": filler, "n": 1 })),
+            patched("state", &json!([{ "op": "replace", "path": "/n", "value": 2 }])),
+        ],
+    );
     fixture.append("s", vec![document("other", &json!(null))]);
-    let references = [("a.md", "document"), ("b.png", "image")].map(|(path, artifact_type)| crate::fact::ArtifactReference {
-        path: path.into(),
-        artifact_type: artifact_type.into(),
-    });
+    let references = [("a.md", "document"), ("b.png", "image")]
+        .map(|(path, artifact_type)| crate::fact::ArtifactReference { path: path.into(), artifact_type: artifact_type.into() });
     fixture.append("s", vec![Fact::TurnArtifactsSet(crate::fact::TurnArtifactsSet { turn: "t".into(), references: references.to_vec() })]);
     fixture.append("s", (0..40).map(|number| delta(format!("unknown{number}"), "x".to_owned())).collect());
     let check = |fixture: &Fixture| {
         let view = fixture.engine.view();
         let value = view.document("s", "state").unwrap().unwrap();
-        assert_eq!((value.value["n"].clone(), value.value["filler"][899].clone(), value.stale), (json!(2), json!("some filler 899"), false));
+        assert_eq!(
+            (value.value["n"].clone(), value.value["filler"][899].clone(), value.stale),
+            (json!(2), json!("some filler 899"), false)
+        );
         assert_eq!(view.document("s", "other").unwrap().unwrap().value, json!(null));
         assert!(view.document("s", "none").unwrap().is_none());
         assert_eq!(view.documents("s").unwrap().map(|document| document.unwrap().name).collect::<Vec<_>>(), ["state", "other"]);

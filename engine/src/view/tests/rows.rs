@@ -9,10 +9,13 @@ use turnstore_storage::{Direction, RowKey, Stream};
 
 fn everything(view: &View) -> (Vec<String>, String, usize) {
     let page = view.window("s", Window::items(500)).unwrap();
-    let texts: String = page.items().map(|item| match item.kind() {
-        ItemKind::Text(part) => part.text().unwrap().joined().into_owned(),
-        _ => String::new(),
-    }).collect();
+    let texts: String = page
+        .items()
+        .map(|item| match item.kind() {
+            ItemKind::Text(part) => part.text().unwrap().joined().into_owned(),
+            _ => String::new(),
+        })
+        .collect();
     (ids(&page), texts, view.pending("s").unwrap().count())
 }
 
@@ -63,7 +66,12 @@ fn the_hash_is_the_same_live_saved_reopened_and_folded_again() {
     let fixture = fixture.reopened();
     lose(&fixture, RowKind::Timeline);
     assert_eq!(fixture.engine.view().hash("s").unwrap(), live);
-    let state: std::sync::Arc<State> = fixture.engine.shared().cache.refolded(Stream::FIRST, fixture.engine.view().session("s").unwrap().unwrap().header.last_seq).unwrap();
+    let state: std::sync::Arc<State> = fixture
+        .engine
+        .shared()
+        .cache
+        .refolded(Stream::FIRST, fixture.engine.view().session("s").unwrap().unwrap().header.last_seq)
+        .unwrap();
     assert_eq!(hash_of_state(&state), Some(live));
 }
 
@@ -91,7 +99,7 @@ fn a_store_at_rest_reads_without_a_writer_and_beside_one_sees_the_checkpoint() {
 fn a_cold_window_and_a_deep_page_read_as_many_rows_however_long_the_session_is() {
     let counts = [100, 1000, 10_000].map(|items| {
         let fixture = Fixture::new();
-        let texts = |of: usize| text(&format!("m{of}"), &"long ".repeat(if of % 5 == 0 { 2000 } else { 2 }));
+        let texts = |of: usize| text(&format!("m{of}"), &"long ".repeat(if of.is_multiple_of(5) { 2000 } else { 2 }));
         for from in (0..items).step_by(50) {
             fixture.append("s", (from..from + 50).flat_map(texts).collect());
         }
