@@ -100,9 +100,8 @@ fn say(bar: &ProgressBar, line: &str) {
 fn warn(bar: &ProgressBar, tally: &Tally) {
     let file = text::one_line(&tally.file.display().to_string());
     for remark in &tally.refused.named {
-        let reason = text::clip(&text::one_line(&remark.reason), 200);
         let place = format!("line {}: ", remark.line);
-        let place = if reason.starts_with(&place) { String::new() } else { place };
+        let reason = text::clip(&text::one_line(remark.reason.strip_prefix(&place).unwrap_or(&remark.reason)), 200);
         say(bar, &format!("{file}: {place}{}: {reason}", remark.code));
     }
     if tally.refused.unnamed() > 0 {

@@ -75,11 +75,11 @@ fn fitting(line: &str, columns: usize) -> usize {
     let (mut used, mut space) = (0, None);
     for (at, c) in line.char_indices() {
         let wide = c.width().unwrap_or(0);
-        if used + wide > columns {
-            return space.unwrap_or(at);
-        }
         if c == ' ' && used > 0 {
             space = Some(at);
+        }
+        if used + wide > columns {
+            return space.unwrap_or(at);
         }
         used += wide;
     }
