@@ -125,10 +125,6 @@ impl<'a> Fields<'a> {
     pub(super) fn list_if(&self, key: &str) -> Result<Option<Vec<&'a RawValue>>, Bad> {
         self.get(key).map(|raw| list_of(raw).ok_or_else(|| Bad::new(key, "an array"))).transpose()
     }
-
-    pub(super) fn list(&self, key: &str) -> Result<Vec<&'a RawValue>, Bad> {
-        self.list_if(key)?.ok_or_else(|| Bad::new(key, "an array"))
-    }
 }
 
 /// The text of a JSON string; halves of surrogate pairs become U+FFFD.

@@ -29,7 +29,7 @@ impl<R: BufRead> JsonLines<R> {
             let ended = self.buffer.last() == Some(&b'\n');
             if !ended && u64::try_from(read).unwrap_or(u64::MAX) >= limit {
                 let rest = self.input.skip_until(b'\n')?;
-                let bytes = limit.saturating_add(u64::try_from(rest).unwrap_or(u64::MAX));
+                let bytes = limit.saturating_add(u64::try_from(rest.saturating_sub(1)).unwrap_or(u64::MAX));
                 self.buffer = Vec::new();
                 return Ok(Some(too_long(self.line, bytes, self.bytes_max)));
             }

@@ -64,9 +64,9 @@ impl<R: BufRead> Sse<R> {
             let end = chunk.iter().position(|b| matches!(b, b'\n' | b'\r'));
             let part = chunk.get(..end.unwrap_or(chunk.len())).unwrap_or_default();
             bytes = bytes.saturating_add(u64::try_from(part.len()).unwrap_or(u64::MAX));
-            if self.buffer.len().saturating_add(part.len()) <= self.bytes_max.saturating_add(16) {
-                self.buffer.extend_from_slice(part);
-            }
+            // The beginning is enough to know the field; what is too long is told by its length.
+            let room = self.bytes_max.saturating_add(16).saturating_sub(self.buffer.len());
+            self.buffer.extend_from_slice(part.get(..room.min(part.len())).unwrap_or_default());
             self.after_cr = end.is_some_and(|at| chunk.get(at) == Some(&b'\r'));
             let used = end.map_or(chunk.len(), |at| at.saturating_add(1));
             self.input.consume(used);
