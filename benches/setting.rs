@@ -23,7 +23,7 @@ pub struct Scale {
     pub round_max: Duration,
     /// Samples of one append alone.
     pub alone_samples: usize,
-    /// Bytes of text that the main file behind it is made from.
+    /// Bytes that the main file behind it has at least.
     pub alone_bytes: u64,
     /// Windows read of each kind.
     pub windows: usize,
@@ -41,8 +41,8 @@ pub struct Scale {
     pub events: usize,
 }
 
-/// Content whose base64 compresses to a main file of one gibibyte.
-const GIBIBYTE_OF_TEXT: u64 = 1_430_000_000;
+/// One gibibyte.
+const GIBIBYTE: u64 = 1 << 30;
 
 impl Scale {
     /// Minutes: the figures to publish.
@@ -54,7 +54,7 @@ impl Scale {
             appends_of_16: 500,
             round_max: Duration::from_secs(10),
             alone_samples: 10_000,
-            alone_bytes: GIBIBYTE_OF_TEXT,
+            alone_bytes: GIBIBYTE,
             windows: 5_000,
             cold_reads: 15,
             rebuilds: 5,

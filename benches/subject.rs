@@ -12,11 +12,7 @@ pub trait Subject: Contender {
     fn reader(&self, dir: &Path) -> Outcome<Box<dyn Reader>>;
 
     /// Drops every projection of the closed store in `dir` and folds it again, rows written.
-    ///
-    /// `None`: the engine of this build does not offer it.
-    fn rebuild(&self, _dir: &Path) -> Outcome<Option<Rebuilt>> {
-        Ok(None)
-    }
+    fn rebuild(&self, dir: &Path) -> Outcome<Rebuilt>;
 }
 
 /// Reads whole items: their full text, no previews.
@@ -44,6 +40,6 @@ pub struct Slice {
 pub struct Rebuilt {
     /// Events folded.
     pub events: u64,
-    /// From the call to the last row written and synced; opening is not in it.
+    /// From the call to the store closed again: opening, every row written and synced.
     pub elapsed: Duration,
 }

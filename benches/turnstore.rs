@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::hint::black_box;
 use std::path::Path;
+use std::time::Instant;
 
 use ::turnstore::adapter::aiui::Decoder;
 use ::turnstore::event::{Owner, Protocol, Source, Stated};
@@ -18,7 +19,7 @@ use ::turnstore::{Batch, Cursor, Engine, Item, ItemKind, LongText, Page, Store a
 use crate::contender::{Contender, Producer, Steps, Store};
 use crate::failure::Outcome;
 use crate::step::{Step, lines};
-use crate::subject::{Reader, Slice, Subject};
+use crate::subject::{Reader, Rebuilt, Slice, Subject};
 
 /// Name of the main file in the contender's directory.
 pub const FILE: &str = "agent.turnstore";
@@ -233,6 +234,12 @@ impl Subject for Turnstore {
     fn reader(&self, dir: &Path) -> Outcome<Box<dyn Reader>> {
         let view = AtRest::read(dir.join(FILE))?.view();
         Ok(Box::new(Looking { view }))
+    }
+
+    fn rebuild(&self, dir: &Path) -> Outcome<Rebuilt> {
+        let started = Instant::now();
+        let rebuilt = ::turnstore::rebuild(&dir.join(FILE), Engine::options(), &mut |_| {})?;
+        Ok(Rebuilt { events: rebuilt.events, elapsed: started.elapsed() })
     }
 }
 

@@ -20,6 +20,9 @@ use crate::words::{noise, provider_id};
 /// Bytes of one tool result that fills the main file.
 const RESULT_BYTES: usize = 64 * 1024;
 
+/// Text that is imported at a time until the main file is large enough.
+const PART_BYTES: u64 = 200 << 20;
+
 /// Samples before the first that counts.
 const WARM_UP: usize = 100;
 
@@ -41,7 +44,11 @@ pub fn run(setting: &Setting<'_>) -> Outcome<Report> {
     let appends = appends.take(setting.scale.alone_samples + WARM_UP).enumerate();
     if let Some(subject) = setting.subject {
         let dir = setting.place("alone", subject.name())?;
-        subject.import(&dir, &mut filling(setting.scale.alone_bytes))?;
+        let mut part = 0;
+        while bytes_below(&dir)? < setting.scale.alone_bytes {
+            part += 1;
+            subject.import(&dir, &mut filling(part, PART_BYTES))?;
+        }
         report.notes.push(format!("main file: {}", mebibytes(bytes_below(&dir)?)));
         let store = subject.open(&dir)?;
         let mut hand = store.producer(Trace::seeded(77).session())?;
@@ -83,9 +90,9 @@ fn line(name: &str, samples: &Samples) -> Vec<String> {
 }
 
 /// Tool calls whose results hold `bytes` of text that compresses to three quarters.
-fn filling(bytes: u64) -> impl Iterator<Item = (String, Steps)> {
-    let mut random = Random::seeded(99);
-    let session = "filling".to_owned();
+fn filling(part: u64, bytes: u64) -> impl Iterator<Item = (String, Steps)> {
+    let mut random = Random::seeded(99 + part);
+    let session = format!("filling-{part}");
     let mut left = bytes;
     std::iter::from_fn(move || {
         let mut steps = Vec::new();

@@ -18,7 +18,7 @@ pub fn run(setting: &Setting<'_>, fixtures: &mut Fixtures) -> Outcome<Report> {
     for _ in 0..setting.scale.rebuilds {
         if let Some(subject) = setting.subject {
             let rebuilt = subject.rebuild(&fixtures.of(setting, subject)?.dir)?;
-            ours.extend(rebuilt.map(|rebuilt| rebuilt.events as f64 / rebuilt.elapsed.as_secs_f64()));
+            ours.push(rebuilt.events as f64 / rebuilt.elapsed.as_secs_f64());
         }
         let started = Instant::now();
         let (events, folded) = peer.refold()?;
@@ -40,7 +40,7 @@ pub fn run(setting: &Setting<'_>, fixtures: &mut Fixtures) -> Outcome<Report> {
         report.bars.push(Bar::at_least("rebuild of all projections: turnstore / salamander-db refold", ratio, 3.0));
     }
     report.notes.push(format!(
-        "turnstore: rows written and synced; salamander-db: typed events folded to {} messages in memory, nothing written",
+        "turnstore: opening, rows written and synced, closing; salamander-db: typed events folded to {} messages in memory, nothing written",
         thousands(messages as f64)
     ));
     Ok(report)
