@@ -120,13 +120,14 @@ struct Hand {
 
 impl Producer for Hand {
     fn append(&mut self, steps: &Steps) -> Outcome<()> {
-        let mut facts = Vec::with_capacity(steps.len());
-        for step in steps.iter() {
-            facts.push(stated(step)?);
-        }
-        self.engine.append(&self.session, facts)?;
+        self.engine.append(&self.session, facts(steps)?)?;
         Ok(())
     }
+}
+
+/// The facts of steps, as a host that makes them itself states them.
+pub fn facts(steps: &[Step]) -> Outcome<Vec<Stated<'_>>> {
+    steps.iter().map(stated).collect()
 }
 
 fn stated(step: &Step) -> Outcome<Stated<'_>> {
