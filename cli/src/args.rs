@@ -8,7 +8,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 const AFTER: &str = "\
 Examples:
-  turnstore import session.jsonl --protocol aiui     bring a recording in; again later for what is new
+  turnstore import session.jsonl --protocol aiui     bring in what is new in a recording
   turnstore sessions                                 what is there, newest first
   turnstore show my-thread --last 20                 the newest 20 items of a session
   turnstore events my-thread --raw > copy.jsonl      the source events as they came in

@@ -41,7 +41,7 @@ pub(crate) fn run(store: &Path, args: &args::Stats, out: &mut Out) -> Result<Out
         ("head", number::count(head)),
         ("checkpoint", number::count(checkpoint)),
         ("checkpoint lag", number::of(head.saturating_sub(checkpoint), "event")),
-        ("opened", format!("{} times", number::count(stats.open_epoch.get()))),
+        ("opened", number::of(stats.open_epoch.get(), "time")),
         ("main file", number::bytes(stats.main_file_bytes)),
         ("tail file", number::bytes(stats.tail_file_bytes)),
     ] {

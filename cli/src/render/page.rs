@@ -112,7 +112,7 @@ impl<'o> PageWriter<'o> {
         };
         let mut label = self.out.paint.dim(&label);
         for line in all.by_ref().take(lines_max) {
-            writeln!(self.out, "    {label}  {line}")?;
+            writeln!(self.out, "{}", format!("    {label}  {line}").trim_end())?;
             label = " ".repeat(LABEL);
         }
         if shown.is_empty() {
