@@ -7,11 +7,11 @@ use serde_json::{Map, Value};
 
 /// Why a patch was not applied.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PatchFailed {
+pub(super) struct PatchFailed {
     /// Index of the operation that failed; `None` when the patch is not a patch.
-    pub op_index: Option<usize>,
+    pub(super) op_index: Option<usize>,
     /// For people.
-    pub reason: String,
+    pub(super) reason: String,
 }
 
 const REFUSED_TOKENS: [&str; 3] = ["__proto__", "prototype", "constructor"];
@@ -20,7 +20,7 @@ const REFUSED_TOKENS: [&str; 3] = ["__proto__", "prototype", "constructor"];
 const DEPTH_MAX: usize = 120;
 
 /// Applies an RFC 6902 patch, given as JSON. Cost: proportional to the patch and what it touches.
-pub fn apply(document: &mut Value, patch: &Value) -> Result<(), PatchFailed> {
+pub(super) fn apply(document: &mut Value, patch: &Value) -> Result<(), PatchFailed> {
     let operations = patch.as_array().ok_or_else(|| PatchFailed { op_index: None, reason: "not an array of operations".to_owned() })?;
     let mut done = Vec::with_capacity(operations.len());
     for (index, operation) in operations.iter().enumerate() {
@@ -215,13 +215,15 @@ fn equal(one: &Value, two: &Value) -> bool {
     match (one, two) {
         (Value::Number(one), Value::Number(two)) => one == two || ((one.is_f64() || two.is_f64()) && one.as_f64() == two.as_f64()),
         (Value::Array(one), Value::Array(two)) => one.len() == two.len() && one.iter().zip(two).all(|(one, two)| equal(one, two)),
-        (Value::Object(one), Value::Object(two)) => one.len() == two.len() && one.iter().all(|(key, one)| two.get(key).is_some_and(|two| equal(one, two))),
+        (Value::Object(one), Value::Object(two)) => {
+            one.len() == two.len() && one.iter().all(|(key, one)| two.get(key).is_some_and(|two| equal(one, two)))
+        }
         _ => one == two,
     }
 }
 
 /// Merges the keys of one JSON object text into another, last write wins; what is no object changes nothing.
-pub fn merge(into: &mut Option<String>, object: &str) {
+pub(super) fn merge(into: &mut Option<String>, object: &str) {
     let Ok(Value::Object(new)) = serde_json::from_str(object) else { return };
     let mut merged: Map<String, Value> = into.as_deref().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
     merged.extend(new);
@@ -255,7 +257,16 @@ mod tests {
     #[test]
     fn what_has_no_place_fails_and_changes_nothing() {
         let document = json!({"l": [1, 2], "s": "x", "o": {}});
-        for (op, path) in [("add", "/l/3"), ("add", "/l/01"), ("remove", "/l/-"), ("replace", "/l/-"), ("add", "/n/x"), ("add", "/s/x"), ("remove", "/z"), ("add", "/__proto__/x")] {
+        for (op, path) in [
+            ("add", "/l/3"),
+            ("add", "/l/01"),
+            ("remove", "/l/-"),
+            ("replace", "/l/-"),
+            ("add", "/n/x"),
+            ("add", "/s/x"),
+            ("remove", "/z"),
+            ("add", "/__proto__/x"),
+        ] {
             let patch = json!([{"op": "add", "path": "/t", "value": 1}, {"op": op, "path": path, "value": 1}]);
             assert_eq!(patched(document.clone(), &patch), Err(document.clone()), "{op} {path}");
         }

@@ -13,7 +13,8 @@ use serde_json::value::RawValue;
 use super::fields::{Fields, Str, write_object, write_str};
 use super::name::Name;
 use crate::fact::{
-    Content, Fact, HistoryMessage, HistoryMode, Json, PartChange, PartFinal, PartKind, PartTarget, SurfaceOp, ToolOp, TurnEnded, WorkspaceOp,
+    Content, Fact, HistoryMessage, HistoryMode, Json, PartChange, PartFinal, PartKind, PartTarget, SurfaceOp, ToolOp, TurnEnded,
+    WorkspaceOp,
 };
 
 /// Residue key for fields that the body has and the event has not.
@@ -76,7 +77,9 @@ pub(super) fn body<'f>(spelled: &'f str, facts: &[&'f Fact<'_>]) -> Body<'f> {
     let dotted = super::decode::is_dotted(spelled);
     for (index, fact) in facts.iter().enumerate() {
         match fact {
-            Fact::InteractionRequested(asked) if asked.interrupt.is_none() => body.extend(asked.request.as_ref().map(|request| json("request", request))),
+            Fact::InteractionRequested(asked) if asked.interrupt.is_none() => {
+                body.extend(asked.request.as_ref().map(|request| json("request", request)))
+            }
             // Part of the outcome, or of the input.
             Fact::InteractionRequested(_) => {}
             Fact::InteractionResolved(_) if index > 0 => {}
@@ -232,7 +235,8 @@ fn run_finished<'f>(ended: &'f TurnEnded<'_>, facts: &[&'f Fact<'_>], body: &mut
     body.extend(ended.usage.as_ref().map(|usage| json("usage", usage)));
     let outcome = match ended.status.as_ref() {
         "interrupt" => {
-            let asked = facts.iter().filter_map(|fact| if let Fact::InteractionRequested(asked) = fact { asked.interrupt.as_ref() } else { None });
+            let asked =
+                facts.iter().filter_map(|fact| if let Fact::InteractionRequested(asked) = fact { asked.interrupt.as_ref() } else { None });
             let list: Vec<&str> = asked.map(Json::as_str).collect();
             format!("{{\"type\":\"interrupt\",\"interrupts\":[{}]}}", list.join(","))
         }
@@ -301,7 +305,8 @@ fn write_message(message: &HistoryMessage<'_>) -> String {
 
 fn write_call(call: &crate::fact::HistoryTool<'_>) -> String {
     let function = write(&[text("name", &call.name), text("arguments", &call.args)]);
-    let mut fields: Body<'_> = vec![text("id", &call.id), text("type", "function"), (Cow::Borrowed("function"), Value::Json(Cow::Owned(function)))];
+    let mut fields: Body<'_> =
+        vec![text("id", &call.id), text("type", "function"), (Cow::Borrowed("function"), Value::Json(Cow::Owned(function)))];
     fields.extend(maybe("encryptedValue", &call.sealed));
     fields.extend(call.metadata.as_ref().map(|metadata| json("metadata", metadata)));
     write(&fields)

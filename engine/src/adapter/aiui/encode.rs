@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::body::{self, ABSENT, WHOLE, Value};
+use super::body::{self, ABSENT, Value, WHOLE};
 use super::fields::{Fields, text_of};
 use super::name::Name;
 use crate::event::{self, Event, Stated};

@@ -15,7 +15,9 @@ use super::fields::{Fields, list_of};
 use super::project::{Payloads, UNNAMED, project};
 use crate::adapter::source::{Problem, Raw};
 use crate::event::{Body, Event, Protocol, Source};
-use crate::fact::{Content, DiagnosticNoted, DocumentSet, Fact, HistoryImported, HistoryMode, InteractionResolved, Json, Resolution, Text, ToolOp};
+use crate::fact::{
+    Content, DiagnosticNoted, DocumentSet, Fact, HistoryImported, HistoryMode, InteractionResolved, Json, Resolution, Text, ToolOp,
+};
 use crate::state::{INLINE_BYTES_MAX, Session};
 
 /// What a fold starts from: `{"messages":[..],"state":..,"pendingInterrupts":[..],"resume":[..]}`, each optional.
@@ -99,7 +101,14 @@ impl Folder {
         }
         messages.iter().for_each(|message| self.decoder.learn(message, false));
         if !messages.is_empty() {
-            let history = HistoryImported { mode: HistoryMode::Append, messages, turns: Vec::new(), older: None, requested_at: None, authoritative_activities: None };
+            let history = HistoryImported {
+                mode: HistoryMode::Append,
+                messages,
+                turns: Vec::new(),
+                older: None,
+                requested_at: None,
+                authoritative_activities: None,
+            };
             self.fact(&Fact::HistoryImported(history));
         }
         for raw in list("pendingInterrupts") {

@@ -26,7 +26,7 @@ pub(super) enum Span {
     Text,
     Tool,
     Reasoning,
-    ReasoningSpan,
+    Thought,
 }
 
 impl Span {
@@ -35,7 +35,7 @@ impl Span {
             Self::Text => "text message",
             Self::Tool => "tool call",
             Self::Reasoning => "reasoning message",
-            Self::ReasoningSpan => "reasoning span",
+            Self::Thought => "reasoning span",
         }
     }
 
@@ -44,7 +44,7 @@ impl Span {
         match self {
             Self::Text => Owned::Message,
             Self::Tool => Owned::Tool,
-            Self::Reasoning | Self::ReasoningSpan => Owned::Reasoning,
+            Self::Reasoning | Self::Thought => Owned::Reasoning,
         }
     }
 }
@@ -126,10 +126,8 @@ impl Order {
 
     /// States whose something is; one that is known keeps its owner.
     fn own(&mut self, owned: Owned, id: &str, agent: Option<&str>) {
-        if let Some(map) = self.owners.get_mut(owned as usize) {
-            if !map.contains_key(id) {
-                map.insert(id.to_owned(), agent.map(str::to_owned));
-            }
+        if let Some(map) = self.owners.get_mut(owned as usize).filter(|map| !map.contains_key(id)) {
+            map.insert(id.to_owned(), agent.map(str::to_owned));
         }
     }
 
@@ -186,7 +184,8 @@ impl Order {
             (Some(owner), None) => self.owner(Owned::Tool, id).is_some_and(|known| known != owner),
             (None, _) => false,
         };
-        let note = contradicts.then(|| Note::new(code::OWNER_MISMATCH, format!("tool call {id} and its parent message belong to different agents")));
+        let note = contradicts
+            .then(|| Note::new(code::OWNER_MISMATCH, format!("tool call {id} and its parent message belong to different agents")));
         let owner = agent.map(str::to_owned).or(inherited.flatten());
         let opened = self.opens(Span::Tool, id, owner.as_deref());
         opened.or(note)
@@ -256,7 +255,9 @@ impl Order {
         } else if knows(agent) {
             Some(Note::new(code::SUBAGENT_MISUSED, format!("subagent {agent} has finished in this run")))
         } else {
-            parent.filter(|parent| !knows(parent)).map(|parent| Note::new(code::SUBAGENT_MISUSED, format!("parent subagent {parent} has not started")))
+            parent
+                .filter(|parent| !knows(parent))
+                .map(|parent| Note::new(code::SUBAGENT_MISUSED, format!("parent subagent {parent} has not started")))
         };
         self.agents.insert(agent.to_owned());
         note
@@ -276,7 +277,7 @@ impl Order {
             return None;
         }
         let steps = self.steps.iter().map(|(_, name)| format!("step {name}"));
-        let spans = [Span::Text, Span::Reasoning, Span::ReasoningSpan, Span::Tool];
+        let spans = [Span::Text, Span::Reasoning, Span::Thought, Span::Tool];
         let items = spans.into_iter().flat_map(|span| self.of(span).into_iter().flatten().map(move |id| format!("{} {id}", span.what())));
         let agents = self.agents.iter().map(|agent| format!("subagent {agent}"));
         let open: Vec<String> = steps.chain(items).chain(agents).collect();

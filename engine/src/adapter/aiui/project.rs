@@ -9,7 +9,10 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use super::fields::Fields;
-use crate::state::{Body, Chunked, Content, Entry, Field, Interaction, InteractionStatus, Part, PartRole, RowKind, Sequence, State, Tool, ToolResult, piece_ordinal};
+use crate::state::{
+    Body, Chunked, Content, Entry, Field, Interaction, InteractionStatus, Part, PartRole, RowKind, Sequence, State, Tool, ToolResult,
+    piece_ordinal,
+};
 
 /// Where content that is too large for the state is found.
 pub trait Payloads {
@@ -95,7 +98,12 @@ impl<'s> Reader<'s> {
             let own_message = known.is_some_and(|place| stands_apart(entry, messages.get(place)));
             let place = if own_message { messages.len() } else { *places.entry((reasoning, id)).or_insert(messages.len()) };
             if place == messages.len() {
-                messages.push(Message { id, made_by_call: matches!(entry.body, Body::Tool(_)), first_seq: entry.first_seq, ..Message::default() });
+                messages.push(Message {
+                    id,
+                    made_by_call: matches!(entry.body, Body::Tool(_)),
+                    first_seq: entry.first_seq,
+                    ..Message::default()
+                });
             }
             match (&entry.body, messages.get_mut(place)) {
                 (Body::Part(part), Some(message)) => message.parts.push((*ordinal, part)),
@@ -148,7 +156,11 @@ impl<'s> Reader<'s> {
         put(out, "role", if message.made_by_call { "assistant" } else { &first.role });
         let made_by = message.tools.first().filter(|_| message.made_by_call).map(|(_, tool)| *tool);
         put_if(out, "name", first.name.as_deref().filter(|_| made_by.is_none()));
-        let contents: Vec<Value> = message.parts.iter().filter_map(|(ordinal, part)| self.content(*ordinal, Field::TEXT, part.content.as_ref()?, &part.message)).collect();
+        let contents: Vec<Value> = message
+            .parts
+            .iter()
+            .filter_map(|(ordinal, part)| self.content(*ordinal, Field::TEXT, part.content.as_ref()?, &part.message))
+            .collect();
         let texts: Option<String> = contents.iter().map(Value::as_str).collect();
         let content = match (texts, contents.into_iter().next()) {
             (Some(texts), Some(_)) => Some(Value::String(texts)),
@@ -218,8 +230,11 @@ fn stands_apart(entry: &Entry, there: Option<&Message<'_>>) -> bool {
 
 /// Puts the results of calls behind the messages of their calls.
 fn with_results<'s>(mut messages: Vec<Message<'s>>, timeline: &[(i64, &'s Entry)]) -> Vec<Message<'s>> {
-    let tools = timeline.iter().filter_map(|(ordinal, entry)| if let Body::Tool(tool) = &entry.body { Some((*ordinal, tool)) } else { None });
-    let mut results: Vec<_> = tools.flat_map(|(ordinal, tool)| tool.results.iter().enumerate().map(move |(index, result)| (result.seq, ordinal, index, tool, result))).collect();
+    let tools =
+        timeline.iter().filter_map(|(ordinal, entry)| if let Body::Tool(tool) = &entry.body { Some((*ordinal, tool)) } else { None });
+    let mut results: Vec<_> = tools
+        .flat_map(|(ordinal, tool)| tool.results.iter().enumerate().map(move |(index, result)| (result.seq, ordinal, index, tool, result)))
+        .collect();
     results.sort_by_key(|(seq, ordinal, index, ..)| (*seq, *ordinal, *index));
     let mut behind = BTreeMap::<&str, Vec<Message<'s>>>::new();
     for (_, ordinal, index, tool, result) in results {
@@ -255,14 +270,17 @@ fn pending(state: &State, timeline: &[(i64, &Entry)]) -> Vec<Value> {
         InteractionStatus::Resolved => run.is_some_and(|run| run.first_seq < entry.last_seq) && resumes(interaction),
         InteractionStatus::Withdrawn => false,
     };
-    let all = timeline.iter().filter_map(|(_, entry)| if let Body::Interaction(interaction) = &entry.body { Some((*entry, interaction)) } else { None });
+    let all = timeline
+        .iter()
+        .filter_map(|(_, entry)| if let Body::Interaction(interaction) = &entry.body { Some((*entry, interaction)) } else { None });
     all.filter(|(entry, interaction)| shown(interaction, entry)).filter_map(|(_, interaction)| interrupt(interaction)).collect()
 }
 
 /// Whether the decision came as the input of a run.
 fn resumes(interaction: &Interaction) -> bool {
     let payload = interaction.decision.as_ref().and_then(|decision| decision.payload.as_deref());
-    interaction.interrupt.is_some() && payload.and_then(|payload| Fields::parse(payload).ok()).is_some_and(|fields| fields.get("interruptId").is_some())
+    interaction.interrupt.is_some()
+        && payload.and_then(|payload| Fields::parse(payload).ok()).is_some_and(|fields| fields.get("interruptId").is_some())
 }
 
 const INTERRUPT_FIELDS: [&str; 8] = ["id", "reason", "message", "toolCallId", "responseSchema", "expiresAt", "metadata", "subagentRunId"];

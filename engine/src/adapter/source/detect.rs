@@ -44,7 +44,11 @@ fn format_of(head: &[u8], whole: bool) -> Option<Format> {
             if end.is_none() && !whole {
                 return None;
             }
-            Some(if is_container(text.get(..end.unwrap_or(text.len())).unwrap_or_default()) { Format::JsonDocument } else { Format::JsonLines })
+            Some(if is_container(text.get(..end.unwrap_or(text.len())).unwrap_or_default()) {
+                Format::JsonDocument
+            } else {
+                Format::JsonLines
+            })
         }
         _ => {
             let ends = |line: &[u8]| ["data:", "event:", "id:", "retry:", ":"].iter().any(|field| line.starts_with(field.as_bytes()));

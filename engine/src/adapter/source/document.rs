@@ -35,6 +35,8 @@ pub(super) struct Document<R> {
 struct Outer {
     line: u64,
     text: Vec<u8>,
+    /// Length that the text has, kept or not.
+    bytes: u64,
     typed: bool,
     walked: bool,
 }
@@ -113,6 +115,9 @@ impl<R: BufRead> Document<R> {
                     self.open.pop();
                     if !self.outer.walked {
                         let outer = std::mem::take(&mut self.outer);
+                        if outer.bytes.saturating_add(1) > u64::try_from(self.bytes_max).unwrap_or(u64::MAX) {
+                            return Ok(Some(too_long(outer.line, outer.bytes.saturating_add(1), self.bytes_max)));
+                        }
                         self.element = [b"{".as_slice(), &outer.text, b"}"].concat();
                         return Ok(Some(item(outer.line, &self.element, None, None)));
                     }
@@ -198,8 +203,11 @@ impl<R: BufRead> Document<R> {
     }
 
     fn keep_field(&mut self, key: &[u8]) {
-        let bytes = self.outer.text.len().saturating_add(key.len()).saturating_add(self.element.len());
-        if self.is_too_long() || bytes > self.bytes_max {
+        // The field with its colon, and the comma or brace before it.
+        let bytes = u64::try_from(key.len()).unwrap_or(u64::MAX).saturating_add(self.element_bytes).saturating_add(2);
+        self.outer.bytes = self.outer.bytes.saturating_add(bytes);
+        if self.outer.bytes > u64::try_from(self.bytes_max).unwrap_or(u64::MAX) {
+            self.outer.text = Vec::new();
             return;
         }
         if !self.outer.text.is_empty() {

@@ -52,12 +52,7 @@ fn bad_lines_are_named_and_the_rest_goes_on() {
     let source = b"{\"a\":1}\n\xFF\n{\"n\":\"\0\"}\n{\"long\":\"xxxxxxxxxxxxxxxxxxxxxxxx\"}\n{\"b\":2}\n{\"half\":";
     assert_eq!(
         problems(source, 16),
-        [
-            (2, Reason::NotUtf8),
-            (3, Reason::NulByte),
-            (4, Reason::TooLong { bytes: 35, bytes_max: 16 }),
-            (6, Reason::CutShort)
-        ]
+        [(2, Reason::NotUtf8), (3, Reason::NulByte), (4, Reason::TooLong { bytes: 35, bytes_max: 16 }), (6, Reason::CutShort)]
     );
     assert_eq!(read(source, 16).len(), 6);
 }
@@ -112,4 +107,48 @@ fn a_block_that_is_too_long_or_cut_is_named() {
 #[test]
 fn text_that_is_no_format_is_read_as_lines() {
     assert_eq!(texts(b"hello\n{\"a\":1}\n"), ["hello", "{\"a\":1}"]);
+}
+
+use proptest::prelude::*;
+
+fn pieces() -> impl Strategy<Value = Vec<u8>> {
+    let texts = vec![
+        "{\"a\":1}",
+        "\n",
+        "\r\n",
+        "\r",
+        "[",
+        "]",
+        "{",
+        "}",
+        ",",
+        "\"events\":[",
+        "data: ",
+        "data:{\"a\":",
+        "id: 1",
+        "event: x",
+        ":c",
+        "\u{FEFF}",
+        "\0",
+        "\"",
+        "\\",
+        "é",
+        " ",
+        "{\"type\":\"X\"}",
+    ];
+    let piece = prop_oneof![9 => prop::sample::select(texts).prop_map(|text| text.as_bytes().to_vec()), 1 => prop::collection::vec(any::<u8>(), 1..3)];
+    prop::collection::vec(piece, 0..24).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_bytes_stop_the_reader_and_no_cut_changes_what_it_gives(bytes in pieces(), limit in 4_usize..64) {
+        for seen in read(&bytes, limit) {
+            if let (_, Ok((text, ..))) = seen {
+                prop_assert!(text.len() <= limit && !text.contains('\0'));
+            }
+        }
+    }
 }

@@ -80,7 +80,15 @@ impl Decoder {
         self.go_on(event, lane, owner, is_new, says, own)
     }
 
-    fn go_on<'a>(&mut self, event: &Incoming<'_, 'a>, lane: Lane, owner: Option<String>, is_new: bool, says: Says<'a>, own: &mut Own<'a>) -> Result<(), Bad> {
+    fn go_on<'a>(
+        &mut self,
+        event: &Incoming<'_, 'a>,
+        lane: Lane,
+        owner: Option<String>,
+        is_new: bool,
+        says: Says<'a>,
+        own: &mut Own<'a>,
+    ) -> Result<(), Bad> {
         let span = lane.span;
         let id = says.id.unwrap_or_else(|| Text::Owned(lane.id.clone()));
         let delta = event.fields.some("delta").map(|_| self.delta(event, span, &id)).transpose()?;

@@ -168,11 +168,9 @@ pub(super) fn content_parts<'a>(path: &str, raw: &'a RawValue) -> Result<Content
     for (index, raw) in list.into_iter().enumerate() {
         let at = format!("{path}[{index}]");
         let fields = Fields::of(&at, raw)?;
-        if let Some(part) = part(&fields).map_err(|bad| bad.under(&at))? {
-            if !parts.contains(&part) || fields.get("type").and_then(text_of).as_deref() != Some("binary") {
-                parts.push(part);
-            }
-        }
+        let is_legacy = fields.get("type").and_then(text_of).as_deref() == Some("binary");
+        let part = part(&fields).map_err(|bad| bad.under(&at))?;
+        parts.extend(part.filter(|part| !(is_legacy && parts.contains(part))));
     }
     Ok(Content::Json(Json::built(format!("[{}]", parts.join(",")))))
 }
@@ -214,7 +212,10 @@ fn source(fields: &Fields<'_>) -> Result<Option<String>, Bad> {
 /// An older binary part as a part of its media kind.
 fn binary(fields: &Fields<'_>) -> Result<String, Bad> {
     let mime = fields.text("mimeType")?;
-    let kind = ["image", "audio", "video"].into_iter().find(|kind| mime.strip_prefix(kind).is_some_and(|rest| rest.starts_with('/'))).unwrap_or("document");
+    let kind = ["image", "audio", "video"]
+        .into_iter()
+        .find(|kind| mime.strip_prefix(kind).is_some_and(|rest| rest.starts_with('/')))
+        .unwrap_or("document");
     let filled = |key: &str| fields.text_if(key).map(|text| text.filter(|text| !text.is_empty()));
     let (how, value) = match (filled("data")?, filled("url")?) {
         (Some(data), _) => ("data", data),

@@ -78,7 +78,7 @@ pub(super) fn delta_fact<'a>(span: Span, id: Text<'a>, text: Text<'a>, metadata:
     let fact = match span {
         Span::Tool => Fact::ToolChanged(ToolChanged { tool: id, op: ToolOp::ArgsDelta { text }, metadata }),
         Span::Text => part(PartKind::Text, id, text, metadata),
-        Span::Reasoning | Span::ReasoningSpan => part(PartKind::Reasoning, id, text, metadata),
+        Span::Reasoning | Span::Thought => part(PartKind::Reasoning, id, text, metadata),
     };
     (fact, Owner::MODEL)
 }

@@ -6,7 +6,9 @@ use super::super::name::Name;
 use super::super::order::Note;
 use super::{Decoder, Incoming, Own};
 use crate::event::Owner;
-use crate::fact::{Fact, InteractionRequested, InteractionResolved, Json, Resolution, SurfaceChanged, SurfaceOp, Text, WorkspaceChanged, WorkspaceOp};
+use crate::fact::{
+    Fact, InteractionRequested, InteractionResolved, Json, Resolution, SurfaceChanged, SurfaceOp, Text, WorkspaceChanged, WorkspaceOp,
+};
 
 pub(super) fn human_input<'a>(event: &Incoming<'_, 'a>, own: &mut Own<'a>) -> Result<(), Bad> {
     if event.name == Name::HumanInputRequested { requested(event, own) } else { resolved(event, own) }
@@ -16,7 +18,9 @@ fn requested<'a>(event: &Incoming<'_, 'a>, own: &mut Own<'a>) -> Result<(), Bad>
     let inner = event.fields.some("request").map(|raw| Ok::<_, Bad>((Fields::of("request", raw)?, Json::raw(raw)))).transpose()?;
     let (fields, request) = match inner {
         Some((fields, request)) => (fields, request),
-        None => (event.fields.clone(), rest(event.fields, &["type", "timestamp", "rawEvent"]).unwrap_or_else(|| Json::built("{}".to_owned()))),
+        None => {
+            (event.fields.clone(), rest(event.fields, &["type", "timestamp", "rawEvent"]).unwrap_or_else(|| Json::built("{}".to_owned())))
+        }
     };
     let text = |key: &str| fields.some(key).and_then(text_of);
     let asked = InteractionRequested {

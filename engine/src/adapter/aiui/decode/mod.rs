@@ -177,7 +177,9 @@ impl Decoder {
             Name::ReasoningStart | Name::ReasoningEnd => self.reasoning_span(event, own),
             Name::ReasoningMessageStart | Name::ReasoningMessageContent | Name::ReasoningMessageEnd => self.reasoning(event, own),
             Name::ReasoningEncryptedValue => self.encrypted_value(event, own),
-            Name::ThinkingStart | Name::ThinkingEnd | Name::ThinkingTextStart | Name::ThinkingTextContent | Name::ThinkingTextEnd => self.thinking(event, own),
+            Name::ThinkingStart | Name::ThinkingEnd | Name::ThinkingTextStart | Name::ThinkingTextContent | Name::ThinkingTextEnd => {
+                self.thinking(event, own)
+            }
             Name::StateSnapshot | Name::StateDelta | Name::ActivitySnapshot | Name::ActivityDelta => self.document(event, own),
             Name::MessagesSnapshot => self.messages_snapshot(event, own),
             Name::Raw | Name::Custom => self.custom(event, own),
@@ -222,11 +224,13 @@ impl Decoder {
 
     fn closed(&mut self, lane: Lane, out: &mut Own<'_>) {
         out.note(self.order.closes(lane.span, &lane.id, lane.agent.as_deref()));
-        let part = |kind, id| Fact::PartFinal(PartFinal { target: PartTarget::Part(kind, Text::Owned(id)), change: PartChange::Closed, metadata: None });
+        let part = |kind, id| {
+            Fact::PartFinal(PartFinal { target: PartTarget::Part(kind, Text::Owned(id)), change: PartChange::Closed, metadata: None })
+        };
         let fact = match lane.span {
             Span::Tool => Fact::ToolChanged(ToolChanged { tool: Text::Owned(lane.id), op: ToolOp::ArgsEnd, metadata: None }),
             Span::Text => part(PartKind::Text, lane.id),
-            Span::Reasoning | Span::ReasoningSpan => part(PartKind::Reasoning, lane.id),
+            Span::Reasoning | Span::Thought => part(PartKind::Reasoning, lane.id),
         };
         out.closings.push(fact);
     }
@@ -256,7 +260,8 @@ fn digest(id: &str) -> u64 {
 }
 
 fn noted<'a>(note: Note) -> Stated<'a> {
-    let fact = Fact::DiagnosticNoted(DiagnosticNoted { code: Text::Borrowed(note.code), detail: Some(Text::Owned(note.detail)), raw: None });
+    let fact =
+        Fact::DiagnosticNoted(DiagnosticNoted { code: Text::Borrowed(note.code), detail: Some(Text::Owned(note.detail)), raw: None });
     stated(fact)
 }
 
@@ -271,7 +276,11 @@ fn unknown<'a>(name: &str, text: &'a str, detail: String, out: &mut Vec<Stated<'
 
 fn malformed<'a>(event: &Incoming<'_, 'a>, bad: &Bad, out: &mut Vec<Stated<'a>>) {
     let detail = format!("{}.{}", event.spelled, bad.0);
-    let fact = DiagnosticNoted { code: Text::Borrowed(code::MALFORMED_EVENT), detail: Some(Text::Owned(detail)), raw: Some(Text::Borrowed(event.text)) };
+    let fact = DiagnosticNoted {
+        code: Text::Borrowed(code::MALFORMED_EVENT),
+        detail: Some(Text::Owned(detail)),
+        raw: Some(Text::Borrowed(event.text)),
+    };
     out.push(stated(Fact::DiagnosticNoted(fact)));
 }
 

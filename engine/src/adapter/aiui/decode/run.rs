@@ -9,7 +9,8 @@ use super::super::order::Note;
 use super::{Decoder, Incoming, Own};
 use crate::event::Owner;
 use crate::fact::{
-    Fact, HistoryImported, HistoryMode, InteractionRequested, InteractionResolved, Json, Resolution, Text, TurnEnded, TurnStarted, TurnStatus,
+    Fact, HistoryImported, HistoryMode, InteractionRequested, InteractionResolved, Json, Resolution, Text, TurnEnded, TurnStarted,
+    TurnStatus,
 };
 
 impl Decoder {
@@ -36,10 +37,8 @@ impl Decoder {
         };
         let started = TurnStarted { turn, run, thread: Some(thread), parent, resumes: None };
         own.fact(Fact::TurnStarted(started), Owner::RUNTIME);
-        if let Some(input) = event.fields.some("input") {
-            if self.input(input, own).is_err() {
-                own.note(Some(event.bad_field("input", "a run's input")));
-            }
+        if event.fields.some("input").is_some_and(|input| self.input(input, own).is_err()) {
+            own.note(Some(event.bad_field("input", "a run's input")));
         }
         Ok(())
     }
@@ -179,7 +178,9 @@ pub(super) fn imported(mode: HistoryMode, messages: Vec<crate::fact::HistoryMess
 fn usage<'a>(event: &Incoming<'_, 'a>, own: &mut Own<'a>) -> Option<Json<'a>> {
     let raw = event.fields.some("usage")?;
     let counts = |key: &str, value: &RawValue| !key.ends_with("Tokens") || value.get().parse::<u64>().is_ok();
-    let sound = list_of(raw).is_some_and(|list| list.iter().all(|record| Fields::of("usage", record).is_ok_and(|record| record.iter().all(|(key, value)| counts(key, value)))));
+    let sound = list_of(raw).is_some_and(|list| {
+        list.iter().all(|record| Fields::of("usage", record).is_ok_and(|record| record.iter().all(|(key, value)| counts(key, value))))
+    });
     if !sound {
         own.note(Some(event.bad_field("usage", "a list of token counts")));
     }

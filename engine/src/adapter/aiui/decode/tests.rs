@@ -28,7 +28,11 @@ const START: &str = r#"{"type":"RUN_STARTED","threadId":"t","runId":"r"}"#;
 
 #[test]
 fn text_that_streams_is_borrowed_and_has_no_residue() {
-    let lines = [START, r#"{"type":"TEXT_MESSAGE_START","messageId":"m","role":"assistant"}"#, r#"{"type":"TEXT_MESSAGE_CONTENT","messageId":"m","delta":"hi"}"#];
+    let lines = [
+        START,
+        r#"{"type":"TEXT_MESSAGE_START","messageId":"m","role":"assistant"}"#,
+        r#"{"type":"TEXT_MESSAGE_CONTENT","messageId":"m","delta":"hi"}"#,
+    ];
     let facts = decoded(&lines);
     let [stated] = facts[2].as_slice() else { panic!("{facts:?}") };
     let Fact::PartDelta(delta) = &stated.fact else { panic!("{stated:?}") };
@@ -56,13 +60,20 @@ fn an_interrupt_gives_its_requests_and_the_end_of_the_turn_as_parts_of_one_event
 fn the_input_of_a_run_brings_messages_and_answers() {
     let start = r#"{"type":"RUN_STARTED","threadId":"t","runId":"r","input":{"threadId":"t","runId":"r","messages":[{"id":"u","role":"user","content":"q"}],"resume":[{"interruptId":"i","status":"resolved","payload":1}]}}"#;
     let facts = decoded(&[start]);
-    assert!(matches!(&facts[0][1].fact, Fact::HistoryImported(history) if history.mode == HistoryMode::Append && history.messages[0].content == Some(Content::Text("q".into()))));
+    assert!(
+        matches!(&facts[0][1].fact, Fact::HistoryImported(history) if history.mode == HistoryMode::Append && history.messages[0].content == Some(Content::Text("q".into())))
+    );
     assert!(matches!(&facts[0][2].fact, Fact::InteractionResolved(resolved) if resolved.interaction == "i"));
 }
 
 #[test]
 fn chunks_close_the_lane_before_them() {
-    let facts = decoded(&[START, r#"{"type":"TEXT_MESSAGE_CHUNK","messageId":"m","delta":"a"}"#, r#"{"type":"TEXT_MESSAGE_CHUNK","delta":"b"}"#, r#"{"type":"TEXT_MESSAGE_CHUNK","messageId":"n","delta":"c"}"#]);
+    let facts = decoded(&[
+        START,
+        r#"{"type":"TEXT_MESSAGE_CHUNK","messageId":"m","delta":"a"}"#,
+        r#"{"type":"TEXT_MESSAGE_CHUNK","delta":"b"}"#,
+        r#"{"type":"TEXT_MESSAGE_CHUNK","messageId":"n","delta":"c"}"#,
+    ]);
     assert!(matches!((&facts[1][0].fact, &facts[1][1].fact), (Fact::PartOpened(_), Fact::PartDelta(_))));
     assert!(matches!(&facts[2][0].fact, Fact::PartDelta(delta) if delta.part == "m"));
     assert!(matches!((&facts[3][0].fact, &facts[3][1].fact), (Fact::PartFinal(_), Fact::PartOpened(opened)) if opened.part == "n"));
@@ -79,7 +90,10 @@ fn what_is_wrong_with_an_event_has_a_code() {
         (vec![START, r#"{"type":"TOOL_CALL_CHUNK","delta":"x"}"#], code::CHUNK_UNBOUND),
         (vec![START, r#"{"type":"VENDOR_NEW_THING"}"#], code::UNKNOWN_EVENT),
         (vec![START, "{oops"], code::UNKNOWN_EVENT),
-        (vec![START, r#"{"type":"STEP_STARTED","stepName":"s"}"#, r#"{"type":"RUN_FINISHED","threadId":"t","runId":"r"}"#], code::OPEN_AT_FINISH),
+        (
+            vec![START, r#"{"type":"STEP_STARTED","stepName":"s"}"#, r#"{"type":"RUN_FINISHED","threadId":"t","runId":"r"}"#],
+            code::OPEN_AT_FINISH,
+        ),
         (vec![START, r#"{"type":"RUN_FINISHED","threadId":"t","runId":"other"}"#], code::RUN_MISMATCH),
     ];
     for (lines, code) in cases {
@@ -104,7 +118,10 @@ fn questions_may_be_answered_after_the_run() {
 
 #[test]
 fn workspace_events_come_under_custom_or_under_their_own_name() {
-    let facts = decoded(&[r#"{"type":"CUSTOM","name":"aiui.workspace.intent","value":{"intentId":"n"}}"#, r#"{"type":"aiui.workspace.intent","intentId":"n"}"#]);
+    let facts = decoded(&[
+        r#"{"type":"CUSTOM","name":"aiui.workspace.intent","value":{"intentId":"n"}}"#,
+        r#"{"type":"aiui.workspace.intent","intentId":"n"}"#,
+    ]);
     for group in &facts {
         assert!(matches!(&group[0].fact, Fact::WorkspaceChanged(changed) if changed.intent.as_deref() == Some("n")), "{group:?}");
     }
@@ -123,17 +140,68 @@ fn large_numbers_come_back_digit_for_digit() {
 }
 
 const NAMES: [&str; 46] = [
-    "RUN_STARTED", "RUN_FINISHED", "RUN_ERROR", "STEP_STARTED", "STEP_FINISHED", "TEXT_MESSAGE_START", "TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_END",
-    "TEXT_MESSAGE_CHUNK", "TOOL_CALL_START", "TOOL_CALL_ARGS", "TOOL_CALL_END", "TOOL_CALL_CHUNK", "TOOL_CALL_RESULT", "REASONING_START", "REASONING_END",
-    "REASONING_MESSAGE_START", "REASONING_MESSAGE_CONTENT", "REASONING_MESSAGE_END", "REASONING_MESSAGE_CHUNK", "REASONING_ENCRYPTED_VALUE",
-    "THINKING_START", "THINKING_END", "THINKING_TEXT_MESSAGE_START", "THINKING_TEXT_MESSAGE_CONTENT", "THINKING_TEXT_MESSAGE_END", "STATE_SNAPSHOT",
-    "STATE_DELTA", "MESSAGES_SNAPSHOT", "ACTIVITY_SNAPSHOT", "ACTIVITY_DELTA", "RAW", "CUSTOM", "SUBAGENT_STARTED", "SUBAGENT_FINISHED", "SUBAGENT_ERROR",
-    "HUMAN_INPUT_REQUESTED", "HUMAN_INPUT_RESOLVED", "UI_BLOCK", "INTERRUPTION", "TextMessageStart", "TextMessageContent", "RunFinished", "ToolCallResult",
-    "aiui.workspace.intent", "VENDOR_THING",
+    "RUN_STARTED",
+    "RUN_FINISHED",
+    "RUN_ERROR",
+    "STEP_STARTED",
+    "STEP_FINISHED",
+    "TEXT_MESSAGE_START",
+    "TEXT_MESSAGE_CONTENT",
+    "TEXT_MESSAGE_END",
+    "TEXT_MESSAGE_CHUNK",
+    "TOOL_CALL_START",
+    "TOOL_CALL_ARGS",
+    "TOOL_CALL_END",
+    "TOOL_CALL_CHUNK",
+    "TOOL_CALL_RESULT",
+    "REASONING_START",
+    "REASONING_END",
+    "REASONING_MESSAGE_START",
+    "REASONING_MESSAGE_CONTENT",
+    "REASONING_MESSAGE_END",
+    "REASONING_MESSAGE_CHUNK",
+    "REASONING_ENCRYPTED_VALUE",
+    "THINKING_START",
+    "THINKING_END",
+    "THINKING_TEXT_MESSAGE_START",
+    "THINKING_TEXT_MESSAGE_CONTENT",
+    "THINKING_TEXT_MESSAGE_END",
+    "STATE_SNAPSHOT",
+    "STATE_DELTA",
+    "MESSAGES_SNAPSHOT",
+    "ACTIVITY_SNAPSHOT",
+    "ACTIVITY_DELTA",
+    "RAW",
+    "CUSTOM",
+    "SUBAGENT_STARTED",
+    "SUBAGENT_FINISHED",
+    "SUBAGENT_ERROR",
+    "HUMAN_INPUT_REQUESTED",
+    "HUMAN_INPUT_RESOLVED",
+    "UI_BLOCK",
+    "INTERRUPTION",
+    "TextMessageStart",
+    "TextMessageContent",
+    "RunFinished",
+    "ToolCallResult",
+    "aiui.workspace.intent",
+    "VENDOR_THING",
 ];
 
-const TEXTS: [&str; 12] =
-    ["messageId", "toolCallId", "toolCallName", "parentMessageId", "delta", "threadId", "runId", "stepName", "subagentRunId", "entityId", "encryptedValue", "requestId"];
+const TEXTS: [&str; 12] = [
+    "messageId",
+    "toolCallId",
+    "toolCallName",
+    "parentMessageId",
+    "delta",
+    "threadId",
+    "runId",
+    "stepName",
+    "subagentRunId",
+    "entityId",
+    "encryptedValue",
+    "requestId",
+];
 
 fn words() -> impl Strategy<Value = String> {
     prop::sample::select(vec!["a", "b", "m", "", "é\"\n\u{1F600}", "assistant", "tool-call", "message"]).prop_map(str::to_owned)
@@ -155,9 +223,28 @@ fn fields() -> impl Strategy<Value = Map<String, Value>> {
         ("content", vec![json!("text"), json!({"a": 1}), json!([{"type": "text", "text": "x", "new": 1}]), json!([{"type": "new"}])]),
         ("snapshot", vec![json!({"a": 1}), json!(null)]),
         ("patch", vec![json!([{"op": "add", "path": "/a", "value": 1}]), json!([{"op": "odd"}])]),
-        ("messages", vec![messages.clone(), json!([{"id": "x", "role": "new"}]), json!([{"id": "x", "role": "user", "content": [], "extra": 1}])]),
-        ("outcome", vec![json!(null), json!({"type": "success"}), json!({"type": "success", "pendingToolCallIds": ["c"]}), json!({"type": "cancelled"}), json!({"type": "interrupt", "interrupts": [{"id": "i", "reason": "r", "new": 1}]}), json!({"type": "new"})]),
-        ("input", vec![json!({"threadId": "t", "runId": "r", "messages": messages, "resume": [{"interruptId": "i", "status": "resolved"}]}), json!(3)]),
+        (
+            "messages",
+            vec![messages.clone(), json!([{"id": "x", "role": "new"}]), json!([{"id": "x", "role": "user", "content": [], "extra": 1}])],
+        ),
+        (
+            "outcome",
+            vec![
+                json!(null),
+                json!({"type": "success"}),
+                json!({"type": "success", "pendingToolCallIds": ["c"]}),
+                json!({"type": "cancelled"}),
+                json!({"type": "interrupt", "interrupts": [{"id": "i", "reason": "r", "new": 1}]}),
+                json!({"type": "new"}),
+            ],
+        ),
+        (
+            "input",
+            vec![
+                json!({"threadId": "t", "runId": "r", "messages": messages, "resume": [{"interruptId": "i", "status": "resolved"}]}),
+                json!(3),
+            ],
+        ),
         ("metadata", vec![json!({"k": 1}), json!(null)]),
         ("name", vec![json!("n"), json!("aiui.workspace.state"), json!("surface.patch")]),
         ("value", vec![json!({"surfaceId": "s", "sequence": 1, "patch": []}), json!(1)]),
@@ -173,10 +260,13 @@ fn fields() -> impl Strategy<Value = Map<String, Value>> {
         ("=", vec![json!({"type": "X"})]),
         ("futureField", vec![json!({"deep": [1]})]),
     ];
-    let chosen: Vec<_> = rest.into_iter().map(|(key, values)| {
-        let weight = if matches!(key, "-" | "=" | "futureField" | "timestamp") { 0.1 } else { 0.7 };
-        prop::option::weighted(weight, prop::sample::select(values)).prop_map(move |value| value.map(|value| (key.to_owned(), value)))
-    }).collect();
+    let chosen: Vec<_> = rest
+        .into_iter()
+        .map(|(key, values)| {
+            let weight = if matches!(key, "-" | "=" | "futureField" | "timestamp") { 0.1 } else { 0.7 };
+            prop::option::weighted(weight, prop::sample::select(values)).prop_map(move |value| value.map(|value| (key.to_owned(), value)))
+        })
+        .collect();
     (texts, chosen).prop_map(|(texts, chosen)| {
         let texts = TEXTS.iter().zip(texts).filter_map(|(key, value)| Some(((*key).to_owned(), value?)));
         texts.chain(chosen.into_iter().flatten()).collect()

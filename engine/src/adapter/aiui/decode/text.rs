@@ -118,9 +118,9 @@ impl Decoder {
         self.close_lane(agent, own);
         own.note(self.order.gate(name));
         let note = if matches!(name, Name::ReasoningStart | Name::ThinkingStart) {
-            self.order.opens(Span::ReasoningSpan, id, agent)
+            self.order.opens(Span::Thought, id, agent)
         } else {
-            self.order.closes(Span::ReasoningSpan, id, agent)
+            self.order.closes(Span::Thought, id, agent)
         };
         own.note(note);
     }

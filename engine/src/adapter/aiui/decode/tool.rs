@@ -65,7 +65,15 @@ impl Decoder {
         let agent = self.before(event, own);
         self.order.own_anew(Owned::Message, &message, agent.as_deref());
         self.know_message(&message);
-        let op = ToolOp::Result { message: Some(message), content: Some(content), status: None, reference: None, error: None, agent, detail: None };
+        let op = ToolOp::Result {
+            message: Some(message),
+            content: Some(content),
+            status: None,
+            reference: None,
+            error: None,
+            agent,
+            detail: None,
+        };
         let metadata = event.metadata(own);
         own.fact(Fact::ToolChanged(ToolChanged { tool: id, op, metadata }), Owner::TOOL);
         Ok(())
@@ -80,7 +88,13 @@ impl<'a> Incoming<'_, 'a> {
     }
 }
 
-pub(super) fn started<'a>(tool: Text<'a>, name: Text<'a>, message: Option<Text<'a>>, agent: Option<Text<'a>>, metadata: Option<Json<'a>>) -> Fact<'a> {
+pub(super) fn started<'a>(
+    tool: Text<'a>,
+    name: Text<'a>,
+    message: Option<Text<'a>>,
+    agent: Option<Text<'a>>,
+    metadata: Option<Json<'a>>,
+) -> Fact<'a> {
     Fact::ToolChanged(ToolChanged { tool, op: ToolOp::Started { name, message, turn: None, agent, detail: None }, metadata })
 }
 
