@@ -23,7 +23,7 @@ pub struct Chunked {
 }
 
 /// A piece that has just been sealed: its index within its text, and the text.
-pub type Sealed = (u32, String);
+pub(super) type Sealed = (u32, String);
 
 impl Chunked {
     /// A text given at once; sealed pieces go to `sealed`.

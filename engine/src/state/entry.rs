@@ -46,6 +46,7 @@ pub struct Entry {
 /// What an entry is.
 #[derive(Archive, Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[rkyv(derive(Debug))]
+#[rkyv(attr(allow(missing_docs, reason = "its fields are documented on the type that it archives")))]
 pub enum Body {
     /// A turn; its items are the timeline entries that name it.
     Turn(Turn),
@@ -175,6 +176,7 @@ impl Mark {
 /// Content of a part or a result.
 #[derive(Archive, Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[rkyv(derive(Debug))]
+#[rkyv(attr(allow(missing_docs, reason = "its fields are documented on the type that it archives")))]
 pub enum Content {
     /// Text.
     Text(Chunked),
@@ -186,6 +188,8 @@ pub enum Content {
         preview: String,
         /// Its whole length.
         bytes: u64,
+        /// Digest of the whole of it.
+        digest: [u8; 16],
         /// Seq of the event that holds it.
         seq: u64,
         /// Whether it is JSON rather than text.

@@ -16,6 +16,9 @@ use crate::event;
 use crate::index::{self, Placed};
 use crate::state::{BadRow, Header, HeaderArchive, PAGE_ENTRIES, PageArchive, RowKind, RowRef, Sequence, Session, State};
 
+/// Kind under which the cache keeps contents of the log; no row has it.
+const PAYLOAD_KIND: u8 = u8::MAX;
+
 /// Why a read did not succeed.
 #[derive(Debug)]
 pub(crate) enum Trouble {
@@ -340,6 +343,23 @@ impl<'l> Found<'l> {
         let text: Arc<str> = std::str::from_utf8(&bytes).map(Arc::from).map_err(|error| BadRow::new(row, error))?;
         cache.put(key, version, self.saved, Cached::Piece(text.clone()));
         Ok(text)
+    }
+
+    /// A content that stays in the log, as a window shows it.
+    pub(crate) fn payload(&self, seq: u64, message: Option<&str>) -> Result<Option<Arc<str>>, Trouble> {
+        let Some(at) = Seq::new(seq) else { return Ok(None) };
+        let digest = blake3::hash(message.unwrap_or_default().as_bytes());
+        let name = i64::from_le_bytes(digest.as_bytes().first_chunk::<8>().copied().unwrap_or_default());
+        let key = RowKey { stream: self.stream, epoch: 0, kind: PAYLOAD_KIND, ordinal: seq.cast_signed() ^ name };
+        let cache = &self.look.view.shared.cache;
+        if let Some(Cached::Piece(text)) = cache.get(&key, 0) {
+            return Ok(Some(text));
+        }
+        let Some((text, _)) = self.look.content_at(self.stream, at, message)? else { return Ok(None) };
+        let text = Arc::<str>::from(text);
+        // What the log says never changes: it is the newest at every clock.
+        cache.put(key, Position::FIRST, 0, Cached::Piece(text.clone()));
+        Ok(Some(text))
     }
 
     fn read(&self, key: &RowKey, row: RowRef) -> Result<(Position, AlignedVec), Trouble> {

@@ -25,6 +25,8 @@ pub(crate) struct Leaves {
     pub(crate) alive: Option<i64>,
     pages: BTreeMap<i64, PageArchive>,
     pieces: BTreeMap<i64, Arc<str>>,
+    /// Contents that stay in the log, under the place of their first piece.
+    payloads: BTreeMap<i64, Arc<str>>,
 }
 
 impl Leaves {
@@ -37,6 +39,7 @@ impl Leaves {
             alive: None,
             pages: BTreeMap::new(),
             pieces: BTreeMap::new(),
+            payloads: BTreeMap::new(),
         }
     }
 
@@ -75,13 +78,29 @@ impl Leaves {
         self.pieces.get(&piece_ordinal(ordinal, field, index)).map(AsRef::as_ref)
     }
 
-    /// Takes in the pieces of an entry's text until `bytes_max` is used up.
+    /// A content of the log that was small enough for the answer.
+    pub(crate) fn payload(&self, ordinal: i64, field: Field) -> Option<&str> {
+        self.payloads.get(&piece_ordinal(ordinal, field, 0)).map(AsRef::as_ref)
+    }
+
+    /// Takes in the pieces of an entry's text, and its contents that stay in the log, until `bytes_max` is used up.
     pub(crate) fn load_text(&mut self, found: &Found<'_>, ordinal: i64, bytes_max: u64) -> Result<(), Trouble> {
         let mut wanted = Vec::new();
+        let mut logged = Vec::new();
         if let Some(entry) = self.entry(ordinal) {
             texts(entry, |field, text| wanted.push((field, text.sealed.to_native())));
+            payloads(entry, |field, bytes, seq, message| logged.push((field, bytes, seq, message.map(str::to_owned))));
         }
         let mut left = bytes_max;
+        for (field, bytes, seq, message) in logged {
+            if bytes > PAYLOAD_BYTES_MAX || bytes > left {
+                continue;
+            }
+            if let Some(text) = found.payload(seq, message.as_deref())? {
+                left -= bytes;
+                self.payloads.insert(piece_ordinal(ordinal, field, 0), text);
+            }
+        }
         for (field, sealed) in wanted {
             for index in 0..sealed {
                 let place = piece_ordinal(ordinal, field, index);
@@ -111,6 +130,28 @@ impl Leaves {
             self.alive = Some(current);
         }
         Ok(())
+    }
+}
+
+/// Contents of the log up to this size stand whole in a window; larger ones are a preview and a reference.
+const PAYLOAD_BYTES_MAX: u64 = 64 << 10;
+
+/// Every content of an entry that stays in the log: field, bytes, seq and message.
+fn payloads<'e>(entry: &'e ArchivedEntry, mut each: impl FnMut(Field, u64, u64, Option<&'e str>)) {
+    let mut content = |field, content: &'e rkyv::option::ArchivedOption<ArchivedContent>, message| {
+        if let Some(ArchivedContent::Payload { bytes, seq, .. }) = content.as_ref() {
+            each(field, bytes.to_native(), seq.to_native(), message);
+        }
+    };
+    match &entry.body {
+        ArchivedBody::Part(part) => content(Field::TEXT, &part.content, Some(part.message.as_str())),
+        ArchivedBody::Tool(tool) => {
+            for (index, result) in tool.results.iter().enumerate() {
+                content(Field::result(index), &result.content, result.message.as_ref().map(|message| message.as_str()));
+            }
+        }
+        ArchivedBody::Result(lone) => content(Field::result(0), &lone.result.content, lone.result.message.as_ref().map(|message| message.as_str())),
+        _ => {}
     }
 }
 
@@ -151,6 +192,7 @@ pub(crate) fn texts<'e>(entry: &'e ArchivedEntry, mut each: impl FnMut(Field, &'
 pub(crate) fn weight(entry: &ArchivedEntry) -> u64 {
     let mut bytes = 0;
     texts(entry, |_, text| bytes += text.sealed_bytes.to_native() + text.tail.len() as u64);
+    payloads(entry, |_, logged, _, _| bytes += if logged <= PAYLOAD_BYTES_MAX { logged } else { 0 });
     bytes + beside(entry)
 }
 

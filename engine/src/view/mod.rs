@@ -64,7 +64,7 @@ pub use sessions::{SessionHead, SessionSummary, SessionsPage};
 pub use shelf::{DocumentSummary, DocumentValue, Listed};
 pub use text::{LongText, PayloadRef};
 pub use turn::TurnRef;
-pub use verify::{Difference, PASS_EVENTS_MAX, Verified};
+pub use verify::{Difference, Verified};
 pub use window::Window;
 
 use turnstore_storage::{Position, Stream};

@@ -1,8 +1,9 @@
 //! One large value, read from the log by its reference.
 
-use turnstore_storage::Position;
+use turnstore_storage::{Position, Seq, Stream};
 
 use super::View;
+use super::found::Look;
 use super::log::Walk;
 use super::text::PayloadRef;
 use crate::error::Error;
@@ -66,18 +67,22 @@ impl View {
         let look = self.look();
         let stream = look.stream_of(reference.session())?.ok_or_else(|| Error::NoSession { session: reference.session().to_owned() })?;
         let from = reference.seq().ok_or_else(|| unnamed("a seq of zero"))?;
-        let up_to = look.position()?.ok_or_else(|| unnamed("the log is empty"))?;
-        let event = Walk::of_session(stream, from, Position::FIRST).next(&self.shared, up_to)?;
-        let event = event.filter(|event| event.seq() == from).ok_or_else(|| unnamed("no such event"))?;
-        let decoded = event.event()?;
-        let content = match &decoded.body {
-            Body::Fact(fact) => content_of(fact, reference.message.as_deref()),
-            Body::Unknown { .. } => None,
-        };
-        let (text, json) = match content.ok_or_else(|| unnamed("the event holds no such content"))? {
+        let found = look.content_at(stream, from, reference.message.as_deref())?;
+        let (text, json) = found.ok_or_else(|| unnamed("no event of the session holds it"))?;
+        Ok(Payload { text, json, piece_bytes_max: self.shared.limits.payload_chunk_bytes })
+    }
+}
+
+impl Look<'_> {
+    /// The content that an event of a session states, and whether it is JSON. Cost: the frame that holds it.
+    pub(crate) fn content_at(&self, stream: Stream, seq: Seq, message: Option<&str>) -> Result<Option<(String, bool)>, Error> {
+        let Some(up_to) = self.position()? else { return Ok(None) };
+        let event = Walk::of_session(stream, seq, Position::FIRST).next(&self.view.shared, up_to)?;
+        let Some(event) = event.filter(|event| event.seq() == seq) else { return Ok(None) };
+        let Body::Fact(fact) = event.event()?.body else { return Ok(None) };
+        Ok(content_of(&fact, message).map(|content| match content {
             Content::Text(text) => (text.to_string(), false),
             Content::Json(json) => (json.as_str().to_owned(), true),
-        };
-        Ok(Payload { text, json, piece_bytes_max: self.shared.limits.payload_chunk_bytes })
+        }))
     }
 }

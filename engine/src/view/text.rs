@@ -67,7 +67,7 @@ impl<'p> LongText<'p> {
         let (source, json) = match content {
             ArchivedContent::Text(text) => (Source::Pieces(text), false),
             ArchivedContent::Json(text) => (Source::Pieces(text), true),
-            ArchivedContent::Payload { preview, bytes, seq, json } => {
+            ArchivedContent::Payload { preview, bytes, seq, json, .. } => {
                 let session = leaves.session.clone();
                 let message = message.map(str::to_owned);
                 let reference = PayloadRef { session, seq: seq.to_native(), message, bytes: bytes.to_native(), json: *json };
@@ -94,8 +94,13 @@ impl<'p> LongText<'p> {
     pub fn truncated(&self) -> bool {
         match &self.source {
             Source::Pieces(text) => self.sealed().count() < text.sealed.to_native() as usize,
-            Source::Payload { .. } => true,
+            Source::Payload { .. } => self.logged().is_none(),
         }
+    }
+
+    /// A content of the log that is here whole.
+    fn logged(&self) -> Option<&'p str> {
+        self.leaves.payload(self.ordinal, self.field)
     }
 
     /// The reference under which the whole is read, when it stays in the log.
@@ -119,7 +124,7 @@ impl<'p> LongText<'p> {
     pub fn pieces(&self) -> impl Iterator<Item = &'p str> + use<'p> {
         let last = match &self.source {
             Source::Pieces(text) => (!self.truncated()).then(|| text.tail.as_str()),
-            Source::Payload { preview, .. } => Some(*preview),
+            Source::Payload { preview, .. } => Some(self.logged().unwrap_or(preview)),
         };
         self.sealed().chain(last).filter(|piece| !piece.is_empty())
     }

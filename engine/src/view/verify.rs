@@ -1,7 +1,7 @@
 //! Proof that what is shown is what the log says: every session folded aside and compared.
 //!
 //! **Invariant:** nothing is changed; the first difference is named. Memory is bounded by the sessions of one pass, not by the store: a
-//! pass folds sessions of about [`PASS_EVENTS_MAX`] events together, or one larger session alone.
+//! pass folds sessions of about a million events together, or one larger session alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::event;
 use crate::state::{BadRow, Entry, HeaderArchive, PAGE_ENTRIES, RowRef, Sequence, Session, State};
 
 /// Events that one pass over the log folds aside.
-pub const PASS_EVENTS_MAX: u64 = 1_000_000;
+const PASS_EVENTS_MAX: u64 = 1_000_000;
 
 /// What a verification found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

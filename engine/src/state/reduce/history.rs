@@ -517,10 +517,21 @@ fn same(before: &[(i64, Entry)], drafts: &[Draft]) -> bool {
     before.len() == drafts.len() && before.iter().zip(drafts).all(|((_, entry), draft)| equal(&entry.body, &draft.body))
 }
 
-/// Equal but for the seq at which results arrived.
+/// Equal but for the seq at which results and large contents arrived.
 fn equal(one: &Body, two: &Body) -> bool {
+    let timeless = |content: &mut Option<Content>| {
+        if let Some(Content::Payload { seq, .. }) = content {
+            *seq = 0;
+        }
+    };
     let plain = |body: &Body| {
         let mut body = body.clone();
+        match &mut body {
+            Body::Part(part) => timeless(&mut part.content),
+            Body::Tool(tool) => tool.results.iter_mut().for_each(|result| timeless(&mut result.content)),
+            Body::Result(lone) => timeless(&mut lone.result.content),
+            _ => {}
+        }
         if let Body::Tool(tool) = &mut body {
             tool.results.iter_mut().for_each(|result| result.seq = 0);
             tool.args_ended = true;

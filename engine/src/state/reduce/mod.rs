@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 pub use document::value_of;
 
-use super::chunked::{Chunked, Sealed};
+use super::chunked::{Chunked, Sealed, short};
 use super::entry::{Body, Content, Diagnostic, Entry, Sequence};
 use super::lookup::{Found, Lookup, Space};
 use super::rows::{Field, RowKind, piece_ordinal};
@@ -22,10 +22,11 @@ use super::session::{Piece, Session, State};
 use crate::event::{self, Event};
 use crate::fact::{self, Fact};
 
-/// Results and structured content above this many bytes stay in the log; the projection keeps a preview and a reference.
-pub const INLINE_BYTES_MAX: usize = 64 * 1024;
+/// Results and structured content above this many bytes stay in the log; the projection keeps a preview and a reference. They arrive
+/// whole, so that one read brings them back; a copy in the rows would make the file half as large again.
+pub const INLINE_BYTES_MAX: usize = 2048;
 /// Length of such a preview.
-pub const PREVIEW_BYTES_MAX: usize = 1024;
+pub const PREVIEW_BYTES_MAX: usize = 256;
 
 impl Session {
     /// Folds one event. Everything that [`Session::missing`] asked for is in memory. Cost: proportional to the event, whatever the
@@ -165,7 +166,8 @@ impl Fold<'_> {
         };
         if text.len() > INLINE_BYTES_MAX {
             let preview = text.get(..text.floor_char_boundary(PREVIEW_BYTES_MAX)).unwrap_or_default().to_owned();
-            Content::Payload { preview, bytes: text.len() as u64, seq: self.seq, json: is_json }
+            let digest = short(&blake3::hash(text.as_bytes()));
+            Content::Payload { preview, bytes: text.len() as u64, digest, seq: self.seq, json: is_json }
         } else if is_json {
             Content::Json(Chunked::of(text, sealed))
         } else {
