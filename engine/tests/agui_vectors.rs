@@ -75,12 +75,14 @@ fn vectors() -> Option<PathBuf> {
     Some(path)
 }
 
-fn ours(folder: &Path, name: &str) -> Value {
+/// The projection of the first events of a vector.
+fn ours(folder: &Path, name: &str, events: usize) -> Value {
     let input = fs::read_to_string(folder.join(format!("{name}.input.json"))).unwrap_or_else(|_| "{}".to_owned());
     let mut fold = Folder::new(&Start::parse(&input).unwrap(), UNIX_EPOCH + Duration::from_secs(1_780_000_000));
     let bytes = fs::read(folder.join(format!("{name}.jsonl"))).unwrap();
     let mut reader = Reader::new(bytes.as_slice()).unwrap();
-    while let Some(item) = reader.read().unwrap() {
+    for _ in 0..events {
+        let Some(item) = reader.read().unwrap() else { break };
         match item {
             Item::Event(raw) => fold.event(raw),
             Item::Problem(problem) => fold.problem(problem),
@@ -141,7 +143,7 @@ fn all() -> Option<Vec<Vector>> {
     let vectors = names.into_iter().map(|name| {
         let expected: Value = serde_json::from_str(&fs::read_to_string(folder.join(format!("{name}.expected.json"))).unwrap()).unwrap();
         let known = fs::read_to_string(folder.join(format!("{name}.jsonl"))).unwrap();
-        Vector { ours: ours(&folder, &name), client: expected["client"].clone(), known, name }
+        Vector { ours: ours(&folder, &name, usize::MAX), client: expected["client"].clone(), known, name }
     });
     Some(vectors.collect())
 }
@@ -214,13 +216,22 @@ fn keeps(client: &Value, ours: &Value) -> bool {
 
 #[test]
 fn refused_streams_keep_the_prefix_and_say_why() {
-    let Some(vectors) = all() else { return };
+    let (Some(vectors), Some(folder)) = (all(), vectors()) else { return };
     let (mut refused, mut wrong) = (0, Vec::new());
     for vector in vectors.iter().filter(|vector| vector.client["outcome"] != "completed") {
         refused += 1;
-        let (client, ours) = (renamed(&vector.client["messages"], &vector.known), renamed(&vector.ours["messages"], &vector.known));
-        if !keeps_prefix(&client, &ours) {
-            wrong.push(format!("{}\n  client {client}\n  ours   {ours}", vector.name));
+        let (before, after) = (renamed(&vector.client["messages"], &vector.known), renamed(&vector.ours["messages"], &vector.known));
+        if !keeps_prefix(&before, &after) {
+            wrong.push(format!("{}\n  client {before}\n  ours   {after}", vector.name));
+        }
+        // What the client had when it refused is what we have after the same events.
+        let client: Vec<Value> = PARTS[..2].iter().map(|part| plain(&renamed(&vector.client[*part], &vector.known))).collect();
+        let same = |events: usize| {
+            let ours = ours(&folder, &vector.name, events);
+            PARTS[..2].iter().map(|part| plain(&renamed(&ours[*part], &vector.known))).collect::<Vec<_>>() == client
+        };
+        if !(0..=vector.known.lines().count()).any(same) {
+            wrong.push(format!("{} is never as the client left it: {}", vector.name, vector.client["messages"]));
         }
         let diagnostics = vector.ours["diagnostics"].as_array().unwrap();
         if !diagnostics.iter().any(|noted| noted["code"].as_str().is_some_and(|code| !code.is_empty())) {

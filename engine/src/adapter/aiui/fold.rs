@@ -248,6 +248,35 @@ fn milliseconds(text: &str) -> Option<i64> {
 mod tests {
     use super::*;
 
+    fn folded(lines: &[String]) -> Value {
+        let mut folder = Folder::new(&Start::parse("{}").unwrap(), UNIX_EPOCH);
+        for (line, text) in (1..).zip(lines) {
+            folder.event(Raw { line, text, name: None, id: None });
+        }
+        folder.finish()
+    }
+
+    #[test]
+    fn text_and_results_of_any_length_are_projected_whole() {
+        let long = "é".repeat(100_000);
+        let projection = folded(&[
+            r#"{"type":"RUN_STARTED","threadId":"t","runId":"r"}"#.to_owned(),
+            r#"{"type":"TEXT_MESSAGE_START","messageId":"m"}"#.to_owned(),
+            format!(r#"{{"type":"TEXT_MESSAGE_CONTENT","messageId":"m","delta":"{long}"}}"#),
+            r#"{"type":"TOOL_CALL_START","toolCallId":"c","toolCallName":"f","parentMessageId":"m"}"#.to_owned(),
+            format!(r#"{{"type":"TOOL_CALL_RESULT","messageId":"r","toolCallId":"c","content":"{long}"}}"#),
+        ]);
+        assert_eq!(projection["messages"][0]["content"], *long);
+        assert_eq!(projection["messages"][1]["content"], *long);
+    }
+
+    #[test]
+    fn a_diagnostic_names_the_line_of_its_event() {
+        let projection = folded(&[r#"{"type":"RUN_STARTED","threadId":"t","runId":"r"}"#.to_owned(), "{oops".to_owned()]);
+        assert_eq!(projection["diagnostics"][0]["line"], 2);
+        assert_eq!(projection["diagnostics"][0]["code"], code::UNKNOWN_EVENT);
+    }
+
     #[test]
     fn times_are_read_with_their_zone() {
         assert_eq!(milliseconds("1970-01-01T00:00:00Z"), Some(0));
