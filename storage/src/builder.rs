@@ -5,7 +5,7 @@
 
 use crate::body::Body;
 use crate::catalog::{Catalog, Known};
-use crate::frame::{BODY_BYTES_MAX, CODEC_PLAIN, Declared, HEADER_BYTES, Header};
+use crate::frame::{BODY_BYTES_MAX, CODEC_PLAIN, Declared, Frame, HEADER_BYTES, Header};
 use crate::ids::{BatchDigest, BatchKey, Position, Seq, StoreId, Stream};
 use crate::link::{Chain, DigestKey, Link};
 use crate::{Error, StreamSpan};
@@ -137,8 +137,8 @@ impl FrameBuilder {
         self.chain.link()
     }
 
-    /// The frame as the tail stores it.
-    pub(crate) fn stored(&self) -> Vec<u8> {
+    /// The frame with everything pushed.
+    pub(crate) fn frame(&self) -> Result<Frame, Error> {
         let body = self.body.finish();
         let header = Header {
             codec: CODEC_PLAIN,
@@ -151,7 +151,7 @@ impl FrameBuilder {
             before: self.before,
             after: self.after(),
         };
-        seal(&header, &body)
+        Frame::of_body(header, body)
     }
 }
 

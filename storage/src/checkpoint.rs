@@ -12,6 +12,7 @@ use crate::main_frames::{self, MainFrames};
 use crate::merge::{Merged, Merger};
 use crate::reader::Reader;
 use crate::row::{self, RowKey};
+use crate::row_parts::RowTables;
 use crate::storage::Shared;
 use crate::tables::{FRAMES, Generation, KEYS, KeyKey, META, NAMED, NAMES, SPANS, STATE, STREAMS, StoredRowKey, key_key, span_key};
 use crate::{Error, Options};
@@ -153,6 +154,7 @@ impl<'s> Checkpoint<'s> {
         let transaction = files.watch(contained("main file", write))?;
         files.commit(transaction)?;
         self.shared.log.lock().checkpointed(state);
+        files.forget(state.checkpoint);
         Ok(())
     }
 }
@@ -286,11 +288,11 @@ pub(crate) fn write_rows(transaction: &WriteTransaction, generation: &Generation
     if rows.is_empty() {
         return Ok(());
     }
-    let mut table = transaction.open_table(generation.rows())?;
+    let mut tables = RowTables::open(transaction, generation)?;
     for (key, value) in rows {
         match value {
-            Some(value) => drop(table.insert(key, value.as_slice())?),
-            None => drop(table.remove(key)?),
+            Some(value) => tables.insert(key, value)?,
+            None => tables.remove(key)?,
         }
     }
     Ok(())

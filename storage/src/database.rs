@@ -1,4 +1,4 @@
-//! Opening one redb file, and what may go wrong with it.
+//! Opening the redb file that is main, or becomes it, and what may go wrong with it.
 //!
 //! **Invariant:** a damaged or foreign file becomes an error; redb's panics over damage end here.
 
@@ -95,16 +95,12 @@ impl Opened {
     }
 }
 
-fn builder(which: Which, options: &Options) -> Builder {
+fn builder(options: &Options) -> Builder {
     let mut builder = Builder::new();
-    let cache = match which {
-        Which::Main | Which::Draft => options.main_cache_bytes_max,
-        Which::Tail => options.tail_cache_bytes_max,
-    };
-    builder.set_cache_size(cache);
-    builder.set_concurrency_mode(match (which, options.sharing) {
-        (Which::Main | Which::Draft, Sharing::Followers) => ConcurrencyMode::SingleWriter,
-        _ => ConcurrencyMode::ExclusiveWriter,
+    builder.set_cache_size(options.main_cache_bytes_max);
+    builder.set_concurrency_mode(match options.sharing {
+        Sharing::Followers => ConcurrencyMode::SingleWriter,
+        Sharing::Exclusive => ConcurrencyMode::ExclusiveWriter,
     });
     builder
 }
@@ -115,7 +111,7 @@ pub(crate) fn open(medium: &dyn Medium, which: Which, access: Access, options: &
     if access != Access::Create {
         probe(backend.as_ref())?;
     }
-    let builder = builder(which, options);
+    let builder = builder(options);
     let opening = || match access {
         Access::Read => builder.open_read_only_with_backend(Boxed(backend)).map(Opened::Read),
         _ => builder.create_with_backend(Boxed(backend)).map(Opened::Write),

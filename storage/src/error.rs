@@ -98,13 +98,17 @@ pub enum Error {
         /// The store that the tail names.
         found: StoreId,
     },
-    /// The tail does not continue the main file: positions or links do not join.
+    /// The tail does not continue the main file: positions or links do not join, or events that
+    /// were acknowledged are damaged.
     ///
-    /// *Handling:* the two files are not of one moment; restore both from one backup.
-    #[error("the tail does not continue the log after position {}: {what}", shown(.checkpoint))]
+    /// *Handling:* the two files are not of one moment, or the disk lost what it had promised;
+    /// restore both from one backup. The files were not changed.
+    #[error("the tail breaks the log at position {at} (the checkpoint is {}): {what}", shown(.checkpoint))]
     TailBroken {
         /// The last position that the main file holds.
         checkpoint: Option<Position>,
+        /// The position that should have been found.
+        at: Position,
         /// What does not join.
         what: &'static str,
     },

@@ -1,32 +1,47 @@
-//! The two open files, and the failure that stops writing to them.
+//! The open main file, the frames above it, and the failure that stops writing.
 //!
-//! **Invariant:** after a commit failed no write begins on either file; after close no read does.
+//! **Invariant:** after a commit failed no write begins on main or tail; after close no read does.
 
 use crate::Error;
 use crate::database::Opened;
-use parking_lot::RwLock;
+use crate::frame::Frame;
+use crate::ids::Position;
+use crate::live::Live;
+use parking_lot::{Mutex, RwLock};
 use redb::{CommitError, ReadTransaction, WriteTransaction};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 #[derive(Debug)]
 pub(crate) struct Files {
     main: RwLock<Option<Opened>>,
-    tail: RwLock<Option<Opened>>,
+    live: Mutex<Live>,
     poisoned: AtomicBool,
 }
 
 impl Files {
-    pub(crate) fn new(main: Opened, tail: Option<Opened>) -> Self {
-        Self { main: RwLock::new(Some(main)), tail: RwLock::new(tail), poisoned: AtomicBool::new(false) }
+    pub(crate) fn new(main: Opened) -> Self {
+        Self { main: RwLock::new(Some(main)), live: Mutex::new(Live::default()), poisoned: AtomicBool::new(false) }
     }
 
     pub(crate) fn read_main(&self) -> Result<ReadTransaction, Error> {
         self.main.read().as_ref().ok_or(Error::Poisoned)?.begin_read()
     }
 
-    /// `None` when the handle has no tail, as a reader's has not.
-    pub(crate) fn read_tail(&self) -> Result<Option<ReadTransaction>, Error> {
-        self.tail.read().as_ref().map(Opened::begin_read).transpose()
+    /// The frames above the checkpoint as they are now; none in a handle that only reads.
+    pub(crate) fn live(&self) -> Live {
+        self.live.lock().clone()
+    }
+
+    /// Makes an appended frame visible.
+    pub(crate) fn publish(&self, frame: Frame) {
+        self.live.lock().push(frame);
+    }
+
+    /// Lets go of what main holds now.
+    pub(crate) fn forget(&self, checkpoint: Option<Position>) {
+        let held = self.live.lock().forget(checkpoint);
+        // Freed only here, where no append waits for it.
+        drop(held);
     }
 
     /// A transaction on main whose commit survives a crash without a walk of the file.
@@ -36,11 +51,6 @@ impl Files {
         transaction.set_two_phase_commit(true);
         transaction.set_quick_repair(true);
         Ok(transaction)
-    }
-
-    pub(crate) fn write_tail(&self) -> Result<WriteTransaction, Error> {
-        self.check()?;
-        self.tail.read().as_ref().ok_or(Error::Poisoned)?.begin_write()
     }
 
     /// Commits; a failure may have become durable all the same, so it stops the handle.
@@ -72,9 +82,5 @@ impl Files {
 
     pub(crate) fn take_main(&self) -> Option<Opened> {
         self.main.write().take()
-    }
-
-    pub(crate) fn take_tail(&self) -> Option<Opened> {
-        self.tail.write().take()
     }
 }

@@ -22,7 +22,6 @@ use std::sync::Arc;
 pub(crate) const MAGIC: [u8; 4] = *b"tsFR";
 pub(crate) const FRAME_FORMAT: u8 = 1;
 pub(crate) const HEADER_BYTES: usize = 108;
-const COUNT_AT: usize = 32;
 const STORED_BYTES_AT: usize = 40;
 pub(crate) const CODEC_PLAIN: u8 = 0;
 pub(crate) const CODEC_ZSTD: u8 = 1;
@@ -159,7 +158,8 @@ impl Frame {
         Self::of_body(header, body)
     }
 
-    fn of_body(header: Header, body: Vec<u8>) -> Result<Self, Error> {
+    /// The frame with this body, which is not compressed.
+    pub(crate) fn of_body(header: Header, body: Vec<u8>) -> Result<Self, Error> {
         let damaged = |what: &str| Error::corrupt("frames", header.first, what);
         let total = body.len();
         let mut fields = Fields(&body);
@@ -179,9 +179,25 @@ impl Frame {
         Some(HEADER_BYTES + fields.u32()? as usize + 4)
     }
 
-    /// How many events the sealed frame holds whose beginning this is.
-    pub(crate) fn count_of(beginning: &[u8]) -> Option<u32> {
-        Fields(beginning.get(COUNT_AT..)?).u32()
+    /// The header of the sealed frame whose beginning this is.
+    pub(crate) fn header_of(beginning: &[u8]) -> Option<Header> {
+        Header::parse(&mut Fields(beginning), 0).ok()
+    }
+
+    /// How long the frame is when it is sealed without compression.
+    pub(crate) fn sealed_len(&self) -> usize {
+        HEADER_BYTES + self.0.body.len() + 4
+    }
+
+    /// Appends the frame, sealed without compression, and returns its checksum.
+    pub(crate) fn seal_into(&self, out: &mut Vec<u8>) -> u32 {
+        let at = out.len();
+        let stored_bytes = self.0.header.body_bytes;
+        Header { codec: CODEC_PLAIN, stored_bytes, ..self.0.header }.put(out);
+        out.extend_from_slice(&self.0.body);
+        let checksum = crc32c::crc32c(out.get(at..).unwrap_or_default());
+        out.extend_from_slice(&checksum.to_le_bytes());
+        checksum
     }
 
     pub(crate) fn header(&self) -> &Header {

@@ -7,12 +7,11 @@ use crate::Error;
 use crate::database::contained;
 use crate::frame::Frame;
 use crate::ids::{Position, Seq, StoreId, Stream};
+use crate::live::LiveFrames;
 use crate::main_frames::{FrameTable, MainFrames};
 use crate::reader::Counts;
-use crate::tables::{Bytes, SpanKey};
+use crate::tables::SpanKey;
 use redb::Range;
-
-pub(crate) type TailRange = Range<'static, u64, Bytes>;
 
 pub(crate) enum Source<'r> {
     /// Every frame of main from a place on.
@@ -28,7 +27,7 @@ pub struct Frames<'r> {
     pub(crate) store: StoreId,
     pub(crate) counts: &'r Counts,
     pub(crate) main: Source<'r>,
-    pub(crate) tail: Option<TailRange>,
+    pub(crate) tail: LiveFrames<'r>,
     pub(crate) checkpoint: Option<Position>,
     /// Frames that end before it are passed over.
     pub(crate) from: Position,
@@ -54,13 +53,6 @@ impl Frames<'_> {
         }
     }
 
-    fn next_of_tail(&mut self) -> Result<Option<Frame>, Error> {
-        let Some(tail) = &mut self.tail else { return Ok(None) };
-        let Some((key, stored)) = tail.next().transpose()? else { return Ok(None) };
-        let position = Position::new(key.value()).ok_or_else(|| Error::corrupt("tail", 0, "a position of zero"))?;
-        Frame::decode(self.store, position, stored.value()).map(Some)
-    }
-
     fn wanted(&self, frame: &Frame) -> bool {
         frame.last() >= self.from
             && self.of.is_none_or(|(stream, seq)| frame.streams().iter().any(|span| span.stream == stream && span.last() >= seq))
@@ -74,10 +66,10 @@ impl Frames<'_> {
             }
         }
         self.main = Source::Done;
-        while let Some(frame) = self.next_of_tail()? {
+        while let Some(frame) = self.tail.next() {
             self.counts.frame();
-            if Some(frame.first()) > self.checkpoint && self.wanted(&frame) {
-                return Ok(Some(frame));
+            if Some(frame.first()) > self.checkpoint && self.wanted(frame) {
+                return Ok(Some(frame.clone()));
             }
         }
         Ok(None)
@@ -91,7 +83,7 @@ impl Iterator for Frames<'_> {
         let next = contained("frames", || self.advance());
         if next.is_err() {
             self.main = Source::Done;
-            self.tail = None;
+            self.tail = LiveFrames::default();
         }
         next.transpose()
     }

@@ -1,11 +1,12 @@
-//! Ordered bytes that survive: log frames and versioned rows in two redb files.
+//! Ordered bytes that survive: log frames in a plain file, and a redb file with frames and versioned rows.
 //!
 //! This crate knows streams (numbers with names), positions, frames, rows, index entries and small
 //! named values. **Absent:** what an event means, what a row holds, who reads it.
 //!
 //! ```text
-//! append --> tail   one frame per commit, one sync: the acknowledgement
-//! checkpoint: tail frames, merged and compressed, + rows + index --> main, one transaction
+//! append --> tail   a plain file: one write and one sync a frame, the acknowledgement
+//!                   (and the frame in memory, for readers, until main holds it)
+//! checkpoint: tail frames, merged and compressed, + rows + index --> main, one redb transaction
 //! ```
 //!
 //! | start at | for |
@@ -30,6 +31,7 @@ mod frames;
 mod ids;
 mod index;
 mod link;
+mod live;
 mod log;
 mod main_frames;
 mod medium;
@@ -40,11 +42,15 @@ mod read_storage;
 mod reader;
 mod rebuild;
 mod row;
+mod row_parts;
 mod rows;
 mod state;
 mod stats;
 mod storage;
 mod tables;
+mod tail;
+mod tail_record;
+mod tail_scan;
 mod verify;
 
 pub use builder::FrameBuilder;

@@ -1,6 +1,6 @@
-//! Where the log stands: its end, what is durable, what the tail file holds.
+//! Where the log stands: its end, what is durable, how much is above the checkpoint.
 //!
-//! **Invariant:** it changes only after the commit that it describes.
+//! **Invariant:** it changes only after the write that it describes.
 
 use crate::ids::{Position, Stream};
 use crate::link::Link;
@@ -10,7 +10,6 @@ use std::collections::VecDeque;
 /// A frame in the tail file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TailFrame {
-    pub(crate) first: Position,
     pub(crate) last: Position,
     pub(crate) bytes: u64,
 }
@@ -25,8 +24,6 @@ pub(crate) struct Log {
     /// Frames that main does not hold yet.
     pub(crate) above: VecDeque<TailFrame>,
     pub(crate) above_bytes: u64,
-    /// Frames that main holds and the tail has still to drop.
-    pub(crate) held: VecDeque<TailFrame>,
 }
 
 impl Log {
@@ -39,7 +36,6 @@ impl Log {
             next_stream: state.next_stream,
             above: VecDeque::new(),
             above_bytes: 0,
-            held: VecDeque::new(),
         }
     }
 
@@ -58,7 +54,6 @@ impl Log {
         {
             self.above.pop_front();
             self.above_bytes = self.above_bytes.saturating_sub(frame.bytes);
-            self.held.push_back(frame);
         }
     }
 }

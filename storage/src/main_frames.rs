@@ -21,7 +21,7 @@ pub(crate) type FrameTable = ReadOnlyTable<&'static FrameKey, Bytes>;
 type Item = (AccessGuard<'static, &'static FrameKey>, AccessGuard<'static, Bytes>);
 
 /// The size of the first part of so many bytes.
-fn part_bytes(left: usize) -> usize {
+pub(crate) fn part_bytes(left: usize) -> usize {
     if left + LEAF_BYTES <= PAGE_BYTES {
         return left;
     }

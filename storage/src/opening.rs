@@ -3,8 +3,8 @@
 //! **Invariant:** a main file that expects a tail never opens without exactly that tail; a tail that
 //! holds anything main does not is never removed.
 
-use crate::catalog::Catalog;
-use crate::database::{self, Opened as Database, contained};
+use crate::catalog::{Catalog, Known};
+use crate::database::{self, Opened as Database, contained, name};
 use crate::files::Files;
 use crate::frame::Frame;
 use crate::ids::{Position, Seq, StoreId};
@@ -12,11 +12,12 @@ use crate::link::draw;
 use crate::log::{Log, TailFrame};
 use crate::medium::{Access, Medium, Which};
 use crate::options::Options;
-use crate::reader::{open_table, read_state};
-use crate::state::{State, TailId, TailState};
+use crate::reader::read_state;
+use crate::state::{State, TailId};
 use crate::storage::{Opened, Shared, Storage, write_state};
-use crate::tables::{STATE, TAIL_FRAMES, TAIL_META};
-use crate::{Error, catalog::Known};
+use crate::tail::{self, TailFile};
+use crate::tail_record::record_bytes;
+use crate::{Error, tail_scan};
 use parking_lot::Mutex;
 use std::path::Path;
 use std::sync::Arc;
@@ -30,19 +31,19 @@ pub(crate) fn open(path: &Path, options: &Options) -> Result<Opened, Error> {
         create(medium.as_ref(), options)?
     };
     let mut state = contained("main file", || read_state(&main.begin_read()?))?;
-    let tail = match state.tail {
+    let (mut tail, frames) = match state.tail {
         Some(id) => expected_tail(medium.as_ref(), options, &state, id)?,
-        None => fresh_tail(medium.as_ref(), options, &mut state)?,
+        None => (fresh_tail(medium.as_ref(), options, &mut state)?, Vec::new()),
     };
-    let (held, frames) = contained("tail file", || tail_frames(&tail, &state))?;
     state.epoch = state.epoch.next();
-    let files = Arc::new(Files::new(main, Some(tail)));
+    tail.epoch = state.epoch;
+    let files = Arc::new(Files::new(main));
     files.commit(write_state(&files, &state.stored())?)?;
     let catalog = Arc::new(Catalog::new(files.clone()));
     let mut log = Log::new(state);
-    log.held.extend(held);
-    for (frame, bytes) in &frames {
-        take_up(frame, *bytes, &mut log, &catalog)?;
+    for frame in &frames {
+        take_up(frame, &mut log, &catalog)?;
+        files.publish(frame.clone());
     }
     log.durable = log.head;
     let shared = Shared {
@@ -51,12 +52,11 @@ pub(crate) fn open(path: &Path, options: &Options) -> Result<Opened, Error> {
         files,
         catalog,
         log: Mutex::new(log),
-        appending: Mutex::new(()),
+        tail: Mutex::new(Some(tail)),
         writing_main: Mutex::new(()),
         rebuilding: AtomicBool::new(false),
     };
-    let tail = frames.into_iter().map(|(frame, _)| frame).collect();
-    Ok(Opened { storage: Storage::new(shared), tail })
+    Ok(Opened { storage: Storage::new(shared), tail: frames })
 }
 
 /// Makes a main file under another name, and publishes it once it is whole: so a main file that is
@@ -72,7 +72,7 @@ fn create(medium: &dyn Medium, options: &Options) -> Result<Database, Error> {
         }
     };
     let state = State::new(StoreId::from_bytes(draw()?));
-    let files = Files::new(draft, None);
+    let files = Files::new(draft);
     files.commit(write_state(&files, &state.stored())?)?;
     match medium.publish() {
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
@@ -84,49 +84,42 @@ fn create(medium: &dyn Medium, options: &Options) -> Result<Database, Error> {
     files.take_main().ok_or(Error::Poisoned)
 }
 
-/// The tail that main says it has.
-fn expected_tail(medium: &dyn Medium, options: &Options, state: &State, id: TailId) -> Result<Database, Error> {
+/// The tail that main says it has, and its frames above the checkpoint.
+fn expected_tail(medium: &dyn Medium, options: &Options, state: &State, id: TailId) -> Result<(TailFile, Vec<Frame>), Error> {
     let checkpoint = state.checkpoint;
     if !medium.exists(Which::Tail)? {
         return Err(Error::TailMissing { checkpoint });
     }
-    let tail = match database::open(medium, Which::Tail, Access::Write, options) {
-        Err(Error::NotAStore { what }) => {
-            return Err(Error::corrupt("tail file", "", format!("it is {what}")));
-        }
-        tail => tail?,
-    };
-    let found = tail_state(&tail)?;
-    if found.store != state.store {
-        return Err(Error::TailForeign { expected: state.store, found: found.store });
+    let backend = medium.open(Which::Tail, Access::Write)?;
+    tail::lock(backend.as_ref())?;
+    let newest = tail_scan::newest_header(backend.as_ref())?;
+    let (header, slot) = newest.ok_or_else(|| Error::corrupt(name(Which::Tail), "", "it does not say whose tail it is"))?;
+    if header.store != state.store {
+        return Err(Error::TailForeign { expected: state.store, found: header.store });
     }
-    if found.id != id {
-        return Err(Error::TailBroken { checkpoint, what: "it is of another opening of the store" });
+    if header.id != id {
+        return Err(Error::TailBroken { checkpoint, at: Position::after(checkpoint), what: "it is of another opening of the store" });
     }
-    Ok(tail)
-}
-
-fn tail_state(tail: &Database) -> Result<TailState, Error> {
-    let transaction = tail.begin_read()?;
-    let missing = || Error::corrupt("tail", STATE, "it does not say whose tail it is");
-    let table = open_table(&transaction, TAIL_META)?.ok_or_else(missing)?;
-    let stored = table.get(STATE)?.ok_or_else(missing)?;
-    TailState::parse(stored.value())
+    let scan = tail_scan::scan(backend.as_ref(), header, state)?;
+    let mut tail = TailFile::found(backend, header, slot, options.tail_rotate_bytes_max)?;
+    (tail.marks, tail.end) = (scan.marks, scan.end);
+    tail.write_again(scan.unsynced_at)?;
+    if scan.left_behind {
+        tail.rotate(std::iter::empty(), checkpoint)?;
+    }
+    Ok((tail, scan.frames))
 }
 
 /// Makes a tail for a main file that was closed, and notes it in `state`.
-fn fresh_tail(medium: &dyn Medium, options: &Options, state: &mut State) -> Result<Database, Error> {
+fn fresh_tail(medium: &dyn Medium, options: &Options, state: &mut State) -> Result<TailFile, Error> {
     if medium.exists(Which::Tail)? {
-        contained("tail file", || check_leftover(medium, options, state))?;
+        check_leftover(medium, state)?;
         medium.remove(Which::Tail)?;
     }
     let id = TailId(draw()?);
-    let tail = database::open(medium, Which::Tail, Access::Create, options)?;
-    let transaction = tail.begin_write()?;
-    let stored = TailState { store: state.store, id }.stored();
-    transaction.open_table(TAIL_META)?.insert(STATE, stored.as_slice())?;
-    transaction.open_table(TAIL_FRAMES)?;
-    transaction.commit().map_err(|error| Error::OutcomeUnknown(Box::new(error)))?;
+    let backend = medium.open(Which::Tail, Access::Create)?;
+    tail::lock(backend.as_ref())?;
+    let tail = TailFile::create(backend, state.store, id, options.tail_rotate_bytes_max)?;
     // Main must not expect a tail that a crash could still take away.
     medium.sync_dir()?;
     state.tail = Some(id);
@@ -135,63 +128,22 @@ fn fresh_tail(medium: &dyn Medium, options: &Options, state: &mut State) -> Resu
 
 /// A closed store's leftover tail is what a close or an open that died did not remove or finish. One
 /// that holds more than main is no such thing.
-fn check_leftover(medium: &dyn Medium, options: &Options, state: &State) -> Result<(), Error> {
-    let tail = match database::open(medium, Which::Tail, Access::Write, options) {
-        Ok(tail) => tail,
-        Err(Error::Locked) => return Err(Error::Locked),
-        Err(error @ (Error::Io(_) | Error::Full(_))) => return Err(error),
-        // Torn while it was being made: a tail that main knew of was whole.
-        Err(_) => return Ok(()),
-    };
-    let Ok(found) = tail_state(&tail) else { return Ok(()) };
-    let transaction = tail.begin_read()?;
-    let Some(frames) = open_table(&transaction, TAIL_FRAMES)? else { return Ok(()) };
-    let last = frames.range(0..=u64::MAX)?.next_back().transpose()?;
-    let above = last.is_some_and(|(first, _)| Position::new(first.value()) > state.checkpoint);
-    if above && found.store != state.store {
-        return Err(Error::TailForeign { expected: state.store, found: found.store });
+fn check_leftover(medium: &dyn Medium, state: &State) -> Result<(), Error> {
+    let backend = medium.open(Which::Tail, Access::Read)?;
+    // Without a header it was torn while it was being made: a tail that main knew of was whole.
+    let Some((header, _)) = tail_scan::newest_header(backend.as_ref())? else { return Ok(()) };
+    if !tail_scan::goes_beyond(backend.as_ref(), header, state.checkpoint)? {
+        return Ok(());
     }
-    if above {
-        let what = "main was closed before the tail's last frames were appended";
-        return Err(Error::TailBroken { checkpoint: state.checkpoint, what });
+    if header.store != state.store {
+        return Err(Error::TailForeign { expected: state.store, found: header.store });
     }
-    Ok(())
-}
-
-type Sized = (Frame, u64);
-
-/// What the tail holds: frames that main holds too, and the frames above the checkpoint.
-fn tail_frames(tail: &Database, state: &State) -> Result<(Vec<TailFrame>, Vec<Sized>), Error> {
-    let (mut held, mut above) = (Vec::new(), Vec::new());
-    let transaction = tail.begin_read()?;
-    let Some(table) = open_table(&transaction, TAIL_FRAMES)? else { return Ok((held, above)) };
-    let broken = |what| Error::TailBroken { checkpoint: state.checkpoint, what };
-    let (mut next, mut link) = (Position::after(state.checkpoint), state.link);
-    for item in table.range(0..=u64::MAX)? {
-        let (key, stored) = item?;
-        let first = Position::new(key.value()).ok_or_else(|| Error::corrupt("tail", 0, "a position of zero"))?;
-        let bytes = stored.value().len() as u64;
-        if Some(first) <= state.checkpoint {
-            // Main holds it, so that it needs no decoding, only dropping.
-            held.push(TailFrame { first, last: first, bytes });
-            continue;
-        }
-        let frame = Frame::decode(state.store, first, stored.value())?;
-        if first != next {
-            return Err(broken("positions do not join"));
-        }
-        if frame.header().before != link {
-            return Err(broken("links do not join"));
-        }
-        next = frame.last().next();
-        link = frame.header().after;
-        above.push((frame, bytes));
-    }
-    Ok((held, above))
+    let what = "main was closed before the tail's last frames were appended";
+    Err(Error::TailBroken { checkpoint: state.checkpoint, at: Position::after(state.checkpoint), what })
 }
 
 /// Counts a frame of the tail in, and learns its streams.
-fn take_up(frame: &Frame, bytes: u64, log: &mut Log, catalog: &Catalog) -> Result<(), Error> {
+fn take_up(frame: &Frame, log: &mut Log, catalog: &Catalog) -> Result<(), Error> {
     for declared in frame.declarations() {
         log.next_stream = log.next_stream.max(declared.stream.next());
         let known = Known { key: declared.key, last: None };
@@ -203,12 +155,12 @@ fn take_up(frame: &Frame, bytes: u64, log: &mut Log, catalog: &Catalog) -> Resul
             .ok_or_else(|| Error::corrupt("tail", frame.first(), "events of a stream that was never declared"))?;
         if span.first != Seq::after(known.last) {
             let what = "the seqs of a stream do not join";
-            return Err(Error::TailBroken { checkpoint: log.state.checkpoint, what });
+            return Err(Error::TailBroken { checkpoint: log.state.checkpoint, at: frame.first(), what });
         }
         let known = Known { last: Some(span.last()), ..known };
         catalog.update(std::iter::once((span.stream, known)));
     }
     log.link = frame.header().after;
-    log.append(TailFrame { first: frame.first(), last: frame.last(), bytes });
+    log.append(TailFrame { last: frame.last(), bytes: record_bytes(frame) });
     Ok(())
 }

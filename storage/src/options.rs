@@ -18,13 +18,15 @@ pub enum Sharing {
 pub struct Options {
     /// Memory for pages of the main file. 16 MiB.
     pub main_cache_bytes_max: usize,
-    /// Memory for pages of the tail file. 4 MiB: the tail is small for ever.
-    pub tail_cache_bytes_max: usize,
-    /// Stored tail bytes at which [`crate::Storage::wants_checkpoint`] says so. 2 MiB, so that the
-    /// repair of the tail after a crash stays within milliseconds.
+    /// Stored tail bytes at which [`crate::Storage::wants_checkpoint`] says so. 2 MiB, so that
+    /// reading the tail after a crash stays within milliseconds.
     pub tail_bytes_soft_max: u64,
-    /// Stored tail bytes at which an append is refused until a checkpoint. 256 MiB.
+    /// Stored tail bytes at which an append is refused until a checkpoint. 256 MiB. So many are
+    /// held in memory too.
     pub tail_bytes_hard_max: u64,
+    /// Used bytes of the tail file above which it begins again at its front. 4 MiB: the file stays
+    /// near it as long as checkpoints keep up, and near twice what is above the checkpoint otherwise.
+    pub tail_rotate_bytes_max: u64,
     /// Raw bytes of a merged frame in the main file. 128 KiB: large enough to compress, small
     /// enough that a page of one stream does not read much else.
     pub frame_bytes_max: usize,
@@ -36,8 +38,6 @@ pub struct Options {
     pub name_bytes_max: usize,
     /// Bytes of a key of the index. 2,048.
     pub index_key_bytes_max: usize,
-    /// Frames that one append drops from the tail once main holds them. 64.
-    pub dropped_frames_max: usize,
     /// Effort of compression of merged frames, 1 to 19. 3.
     pub compression_level: i32,
     /// Who else may have the main file open. Followers.
@@ -50,15 +50,14 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             main_cache_bytes_max: 16 << 20,
-            tail_cache_bytes_max: 4 << 20,
             tail_bytes_soft_max: 2 << 20,
             tail_bytes_hard_max: 256 << 20,
+            tail_rotate_bytes_max: 4 << 20,
             frame_bytes_max: 128 << 10,
             append_bytes_max: 64 << 20,
             row_bytes_max: 64 << 20,
             name_bytes_max: 1024,
             index_key_bytes_max: 2048,
-            dropped_frames_max: 64,
             compression_level: 3,
             sharing: Sharing::Followers,
             medium: None,

@@ -42,7 +42,7 @@ impl ReadStorage {
                 }
             }
         }
-        Ok(Self { files: Files::new(main, None), medium })
+        Ok(Self { files: Files::new(main), medium })
     }
 
     /// A consistent read of the newest checkpoint.

@@ -1,7 +1,7 @@
 //! Reading a store at one moment.
 //!
-//! **Invariant:** the tail's transaction is opened before main's, so that no frame falls between;
-//! what main holds is not read from the tail.
+//! **Invariant:** the tail's frames are taken before main's transaction is opened, so that no frame
+//! falls between; what main holds is not read from the tail.
 
 use crate::Error;
 use crate::bytes::Fields;
@@ -9,15 +9,17 @@ use crate::catalog::StreamRow;
 use crate::database::contained;
 use crate::files::Files;
 use crate::frame::Frame;
-use crate::frames::{Frames, Source, TailRange};
+use crate::frames::{Frames, Source};
 use crate::ids::{BatchDigest, BatchKey, KeyRecord, OpenEpoch, Position, Seq, StoreId, Stream};
 use crate::index::{IndexEntries, IndexTable};
 use crate::link::DigestKey;
+use crate::live::{Live, LiveFrames};
 use crate::main_frames::{FrameTable, MainFrames};
 use crate::row::{Row, RowKey};
-use crate::rows::{self, Direction, RowTable, Rows};
+use crate::row_parts::RowTable;
+use crate::rows::{self, Direction, Rows};
 use crate::state::State;
-use crate::tables::{Bytes, FRAMES, Generation, KEYS, META, NAMED, NAMES, SPANS, STATE, STREAMS, SpanKey, TAIL_FRAMES, key_key, span_key};
+use crate::tables::{FRAMES, Generation, KEYS, META, NAMED, NAMES, SPANS, STATE, STREAMS, SpanKey, key_key, span_key};
 use redb::{Key, ReadOnlyTable, ReadTransaction, TableDefinition, TableError, Value};
 use std::collections::HashMap;
 use std::ops::{Bound, RangeInclusive};
@@ -56,9 +58,9 @@ impl Counts {
 
 /// A consistent read of both files. Keep it short: it pins pages of the files.
 ///
-/// Cost to open: two transactions and one row, some microseconds. It never blocks the writer.
+/// Cost to open: one transaction and one row, some microseconds. It never blocks the writer.
 pub struct Reader {
-    tail: Option<ReadTransaction>,
+    tail: Live,
     main: ReadTransaction,
     state: State,
     counts: Counts,
@@ -107,7 +109,7 @@ pub(crate) fn read_state(main: &ReadTransaction) -> Result<State, Error> {
 impl Reader {
     pub(crate) fn open(files: &Files) -> Result<Self, Error> {
         contained("tables", || {
-            let tail = files.read_tail()?;
+            let tail = files.live();
             let main = files.read_main()?;
             let state = read_state(&main)?;
             Ok(Self {
@@ -152,14 +154,7 @@ impl Reader {
 
     /// The last position that this reader sees. `None` is the empty log.
     pub fn head(&self) -> Result<Option<Position>, Error> {
-        contained("tail", || {
-            let Some(table) = self.tail_table()? else { return Ok(self.state.checkpoint) };
-            let range = table.range(0..=u64::MAX)?.next_back();
-            let Some((first, stored)) = range.transpose()? else { return Ok(self.state.checkpoint) };
-            let count = Frame::count_of(stored.value()).ok_or_else(|| Error::corrupt("tail", first.value(), "cut short"))?;
-            let last = Position::new(first.value().saturating_add(u64::from(count)).saturating_sub(1));
-            Ok(last.max(self.state.checkpoint))
-        })
+        Ok(self.tail.last().map(Frame::last).max(self.state.checkpoint))
     }
 
     /// What this reader has done so far.
@@ -171,19 +166,12 @@ impl Reader {
         }
     }
 
-    fn tail_table(&self) -> Result<Option<ReadOnlyTable<u64, Bytes>>, Error> {
-        match &self.tail {
-            Some(tail) => open_table(tail, TAIL_FRAMES),
-            None => Ok(None),
-        }
-    }
-
     pub(crate) fn frame_table(&self) -> Result<Option<&FrameTable>, Error> {
         once(&self.frames, || open_table(&self.main, FRAMES))
     }
 
     fn row_table(&self) -> Result<Option<&RowTable>, Error> {
-        once(&self.rows, || open_table(&self.main, Generation::new(self.state.generation).rows()))
+        once(&self.rows, || RowTable::open(&self.main, &Generation::new(self.state.generation)))
     }
 
     fn index_table(&self) -> Result<Option<&IndexTable>, Error> {
@@ -274,15 +262,9 @@ impl Reader {
         })
     }
 
-    fn tail_from(&self, from: Position) -> Result<Option<TailRange>, Error> {
-        contained("tail", || {
-            // What main holds too is passed over by seeking, not by decoding.
-            let from = from.max(Position::after(self.state.checkpoint));
-            let Some(table) = self.tail_table()? else { return Ok(None) };
-            let before = table.range(0..=from.get())?.next_back().transpose()?;
-            let start = before.map_or(0, |(first, _)| first.value());
-            Ok(Some(table.range(start..=u64::MAX)?))
-        })
+    fn tail_from(&self, from: Position) -> LiveFrames<'_> {
+        // What main holds too is passed over by seeking.
+        self.tail.from(from.max(Position::after(self.state.checkpoint)))
     }
 
     /// The frames from the one that holds `from` up to the head: main's, then the tail's.
@@ -292,7 +274,7 @@ impl Reader {
                 Some(table) if Some(from) <= self.state.checkpoint => Source::Every(MainFrames::from(table, self.state.store, from)?),
                 _ => Source::Done,
             };
-            Ok(self.frames_by(main, from, self.tail_from(from)?, None))
+            Ok(self.frames_by(main, from, self.tail_from(from), None))
         })
     }
 
@@ -305,12 +287,12 @@ impl Reader {
                 (Some(frames), Some(spans)) => Source::Spans(frames, spans_from(&spans, stream, from)?),
                 _ => Source::Done,
             };
-            let tail = self.tail_from(Position::FIRST)?;
+            let tail = self.tail_from(Position::FIRST);
             Ok(self.frames_by(main, Position::FIRST, tail, Some((stream, from))))
         })
     }
 
-    fn frames_by<'r>(&'r self, main: Source<'r>, from: Position, tail: Option<TailRange>, of: Option<(Stream, Seq)>) -> Frames<'r> {
+    fn frames_by<'r>(&'r self, main: Source<'r>, from: Position, tail: LiveFrames<'r>, of: Option<(Stream, Seq)>) -> Frames<'r> {
         Frames { store: self.state.store, counts: &self.counts, main, tail, checkpoint: self.state.checkpoint, from, of }
     }
 

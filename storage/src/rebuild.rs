@@ -10,7 +10,8 @@ use crate::ids::{Position, Stream};
 use crate::index::IndexTable;
 use crate::reader::{Counts, open_table};
 use crate::row::{self, Row, RowKey};
-use crate::rows::{self, Direction, RowTable, Rows};
+use crate::row_parts::{RowTable, remove_generation};
+use crate::rows::{self, Direction, Rows};
 use crate::storage::Shared;
 use crate::tables::{Generation, META, STATE, StoredRowKey};
 use redb::WriteTransaction;
@@ -133,7 +134,7 @@ impl<'s> Rebuild<'s> {
             let mut fresh = Written { rows: None, index: None };
             if self.begun {
                 let transaction = self.shared.files.read_main()?;
-                fresh.rows = open_table(&transaction, self.generation.rows())?;
+                fresh.rows = RowTable::open(&transaction, &self.generation)?;
                 fresh.index = open_table(&transaction, self.generation.index())?;
             }
             self.written = Some(fresh);
@@ -206,7 +207,7 @@ impl<'s> Rebuild<'s> {
         let transaction = self.shared.files.write_main()?;
         if !self.begun {
             // What a rebuild left that died.
-            transaction.delete_table(self.generation.rows())?;
+            remove_generation(&transaction, &self.generation)?;
             transaction.delete_table(self.generation.index())?;
         }
         write_rows(&transaction, &self.generation, &self.rows)?;
@@ -242,7 +243,7 @@ impl<'s> Rebuild<'s> {
         let write = || {
             let transaction = self.write()?;
             write_named(&transaction, &self.named)?;
-            transaction.delete_table(old.rows())?;
+            remove_generation(&transaction, &old)?;
             transaction.delete_table(old.index())?;
             transaction.open_table(META)?.insert(STATE, state.stored().as_slice())?;
             Ok(transaction)

@@ -15,8 +15,14 @@ use crate::tables::{StoredRowKey, joined};
 use rkyv::util::AlignedVec;
 
 const CODEC_PLAIN: u8 = 0;
-const CODEC_LZ4: u8 = 1;
+const CODEC_ZSTD: u8 = 2;
+/// Effort of compression of rows: they are written often and read at once.
+const ZSTD_LEVEL: i32 = 1;
+/// Shorter rows are stored as they are: compression would save less than it costs.
+const PACKED_BYTES_MIN: usize = 96;
 const HEAD_BYTES: usize = 9;
+/// No stored length is trusted beyond this.
+const ROW_BYTES_READ_MAX: usize = 1 << 30;
 
 /// What a row is of. Its versions are kept apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -69,8 +75,10 @@ pub struct Row {
 
 /// The stored value of `raw` under `key`; compressed when an eighth is saved.
 pub(crate) fn encode(key: &StoredRowKey, raw: &[u8]) -> Vec<u8> {
-    let packed = lz4_flex::block::compress(raw);
-    let (codec, payload) = if packed.len() + raw.len() / 8 < raw.len() { (CODEC_LZ4, packed.as_slice()) } else { (CODEC_PLAIN, raw) };
+    // A row that does not compress, for whatever reason, is stored as it is.
+    let packed = if raw.len() < PACKED_BYTES_MIN { None } else { zstd::bulk::compress(raw, ZSTD_LEVEL).ok() };
+    let packed = packed.filter(|packed| packed.len() + raw.len() / 8 < raw.len());
+    let (codec, payload) = packed.as_deref().map_or((CODEC_PLAIN, raw), |packed| (CODEC_ZSTD, packed));
     let length = (raw.len() as u32).to_le_bytes();
     let mut out = Vec::with_capacity(HEAD_BYTES + payload.len());
     out.push(codec);
@@ -97,12 +105,16 @@ pub(crate) fn decode(key: &StoredRowKey, stored: &[u8]) -> Result<Row, Error> {
     }
     let (_, version) = place(key).ok_or_else(|| damaged("a version of zero"))?;
     let length = u32::from_le_bytes(length) as usize;
+    if length > ROW_BYTES_READ_MAX {
+        return Err(damaged("a length beyond every limit"));
+    }
     let mut bytes = AlignedVec::with_capacity(length);
     match codec {
         CODEC_PLAIN => bytes.extend_from_slice(payload),
-        CODEC_LZ4 => {
+        CODEC_ZSTD => {
             bytes.resize(length, 0);
-            lz4_flex::block::decompress_into(payload, &mut bytes).map_err(|error| damaged(&error.to_string()))?;
+            let written = zstd::bulk::decompress_to_buffer(payload, &mut bytes[..]).map_err(|error| damaged(&error.to_string()))?;
+            bytes.resize(written, 0);
         }
         _ => return Err(damaged("an unknown codec")),
     }

@@ -6,9 +6,10 @@ use crate::Error;
 use crate::database::contained;
 use crate::ids::Position;
 use crate::reader::Counts;
-use crate::row::{self, Row, RowKey};
+use crate::row::{Row, RowKey};
+use crate::row_parts::{RowTable, located};
 use crate::tables::{Bytes, StoredRowKey};
-use redb::{AccessGuard, Range, ReadOnlyTable};
+use redb::{AccessGuard, Range};
 use std::ops::RangeInclusive;
 
 /// Versions of one ordinal that are stepped over before seeking is cheaper.
@@ -23,18 +24,17 @@ pub enum Direction {
     Backward,
 }
 
-pub(crate) type RowTable = ReadOnlyTable<&'static StoredRowKey, Bytes>;
 type Item = (AccessGuard<'static, &'static StoredRowKey>, AccessGuard<'static, Bytes>);
 
 /// The newest version of `key` at or below `at`.
 pub(crate) fn newest(table: &RowTable, key: &RowKey, at: u64, counts: &Counts) -> Result<Option<Row>, Error> {
     contained("rows", || {
         counts.seek();
-        let mut range = table.range::<&StoredRowKey>(&key.stored(0)..=&key.stored(at))?;
+        let mut range = table.rows.range::<&StoredRowKey>(&key.stored(0)..=&key.stored(at))?;
         let Some(found) = range.next_back() else { return Ok(None) };
         counts.step();
         let (key, value) = found?;
-        row::decode(key.value(), value.value()).map(Some)
+        table.decode(key.value(), value.value()).map(Some)
     })
 }
 
@@ -91,7 +91,7 @@ impl<'r> Rows<'r> {
             self.counts.seek();
             let low = self.key.with_ordinal(low).stored(0);
             let high = self.key.with_ordinal(high).stored(u64::MAX);
-            self.range = Some(table.range::<&StoredRowKey>(&low..=&high)?);
+            self.range = Some(table.rows.range::<&StoredRowKey>(&low..=&high)?);
         }
         self.counts.step();
         let next = match (&mut self.range, self.direction) {
@@ -112,7 +112,7 @@ impl<'r> Rows<'r> {
 
     /// The newest version of the ordinal that `item` is the first stored row of.
     fn settle(&mut self, item: Item) -> Result<(i64, Option<Item>), Error> {
-        let (ordinal, version) = located(&item)?;
+        let (ordinal, version) = located(item.0.value())?;
         let mut best = (version.get() <= self.at).then_some(item);
         let mut decided = self.direction == Direction::Backward && best.is_some();
         let mut steps = 0;
@@ -126,7 +126,7 @@ impl<'r> Rows<'r> {
                 decided = true;
                 break;
             };
-            let (other, version) = located(&next)?;
+            let (other, version) = located(next.0.value())?;
             if other != ordinal {
                 self.peeked = Some(next);
                 decided = true;
@@ -154,7 +154,7 @@ impl<'r> Rows<'r> {
         let key = self.key.with_ordinal(ordinal);
         self.counts.seek();
         self.counts.step();
-        let mut range = table.range::<&StoredRowKey>(&key.stored(0)..=&key.stored(self.at))?;
+        let mut range = table.rows.range::<&StoredRowKey>(&key.stored(0)..=&key.stored(self.at))?;
         Ok(range.next_back().transpose()?)
     }
 
@@ -162,17 +162,12 @@ impl<'r> Rows<'r> {
         while let Some(item) = self.step()? {
             let (ordinal, best) = self.settle(item)?;
             self.leave(ordinal);
-            if let Some((key, value)) = best {
-                return Ok(Some((ordinal, row::decode(key.value(), value.value())?)));
+            if let (Some((key, value)), Some(table)) = (best, self.table) {
+                return Ok(Some((ordinal, table.decode(key.value(), value.value())?)));
             }
         }
         Ok(None)
     }
-}
-
-fn located(item: &Item) -> Result<(i64, Position), Error> {
-    let key = item.0.value();
-    row::place(key).ok_or_else(|| Error::corrupt("rows", row::Hex(key), "a version of zero"))
 }
 
 impl Iterator for Rows<'_> {

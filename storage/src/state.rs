@@ -86,43 +86,6 @@ impl State {
     }
 }
 
-/// What a tail file says of itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct TailState {
-    pub(crate) store: StoreId,
-    pub(crate) id: TailId,
-}
-
-impl TailState {
-    pub(crate) fn stored(&self) -> Vec<u8> {
-        let mut out = Vec::with_capacity(40);
-        out.extend_from_slice(&FORMAT.to_le_bytes());
-        out.extend_from_slice(&self.store.to_bytes());
-        out.extend_from_slice(&self.id.0);
-        let checksum = crc32c::crc32c(&out);
-        out.extend_from_slice(&checksum.to_le_bytes());
-        out
-    }
-
-    pub(crate) fn parse(stored: &[u8]) -> Result<Self, Error> {
-        let damaged = |what: &str| Error::corrupt("tail", "state", what);
-        let found = Fields(stored).u32().ok_or_else(|| damaged("cut short"))?;
-        if found != FORMAT {
-            return Err(Error::Format { found, supported: FORMAT });
-        }
-        let (sealed, checksum) = stored.split_last_chunk::<4>().ok_or_else(|| damaged("cut short"))?;
-        if crc32c::crc32c(sealed) != u32::from_le_bytes(*checksum) {
-            return Err(damaged("the checksum does not match"));
-        }
-        let mut fields = Fields(sealed);
-        let mut read = || {
-            fields.u32()?;
-            Some(Self { store: StoreId::from_bytes(fields.array()?), id: TailId(fields.array()?) })
-        };
-        read().ok_or_else(|| damaged("cut short"))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,11 +1,11 @@
 //! A store open for writing.
 //!
-//! **Invariant:** an append is one commit of the tail; what it acknowledged as durable is in the
-//! tail or in main from then on; after a commit failed nothing more is written.
+//! **Invariant:** an append is one write of the tail, and one sync when it is durable; what it
+//! acknowledged as durable is in the tail or in main from then on; after a write failed nothing more
+//! is written.
 
 use crate::catalog::Catalog;
 use crate::checkpoint::Checkpoint;
-use crate::database::contained;
 use crate::files::Files;
 use crate::frame::Frame;
 use crate::ids::{OpenEpoch, Position, StoreId, Stream};
@@ -14,11 +14,12 @@ use crate::medium::{Medium, Which};
 use crate::reader::Reader;
 use crate::rebuild::Rebuild;
 use crate::stats::Stats;
-use crate::tables::{META, STATE, TAIL_FRAMES};
+use crate::tables::{META, STATE};
+use crate::tail::TailFile;
+use crate::tail_record::record_bytes;
 use crate::{Error, FrameBuilder, Options, opening};
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use redb::WriteTransaction;
-use std::ops::Bound;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -48,8 +49,8 @@ pub(crate) struct Shared {
     pub(crate) files: Arc<Files>,
     pub(crate) catalog: Arc<Catalog>,
     pub(crate) log: Mutex<Log>,
-    /// Held for the whole of an append, so that appends follow each other.
-    pub(crate) appending: Mutex<()>,
+    /// Held for the whole of an append, so that appends follow each other. `None` once closed.
+    pub(crate) tail: Mutex<Option<TailFile>>,
     /// Held for the whole of a transaction on main.
     pub(crate) writing_main: Mutex<()>,
     pub(crate) rebuilding: AtomicBool,
@@ -131,27 +132,46 @@ impl Storage {
         )
     }
 
-    /// Appends the frame in one commit, which also drops some frames that main holds.
+    /// Appends the frame in one write.
     ///
-    /// Cost: one sync when durable. Errors before the commit left nothing: [`Error::OutOfOrder`],
-    /// [`Error::TailFull`], [`Error::Full`], [`Error::Io`], [`Error::Poisoned`]. An
-    /// [`Error::OutcomeUnknown`] stops the handle: open again and repeat with the same batch key.
+    /// Cost: one sync when durable. Now and then the tail file grows by a step or begins again at its
+    /// front, which costs a sync or two more. Errors before the write left nothing:
+    /// [`Error::OutOfOrder`], [`Error::TailFull`], [`Error::Full`], [`Error::Io`],
+    /// [`Error::Poisoned`]. An [`Error::OutcomeUnknown`] stops the handle: open again and repeat with
+    /// the same batch key.
     pub fn append(&self, frame: FrameBuilder, durability: Durability) -> Result<(), Error> {
-        let shared = &self.shared;
-        let _order = shared.appending.lock();
-        shared.files.check()?;
-        let dropped = self.admit(&frame)?;
-        let stored = frame.stored();
-        let last = dropped.as_ref().map(|dropped| dropped.1);
-        let transaction = shared.files.watch(contained("tail file", || self.write_frame(frame.first, &stored, last, durability)))?;
-        shared.files.commit(transaction)?;
-        self.appended(frame, stored.len() as u64, dropped.map_or(0, |dropped| dropped.0), durability);
+        let mut guard = self.shared.tail.lock();
+        let tail = self.writable(&mut guard)?;
+        let synced = self.admit(&frame)?;
+        let stored = frame.frame()?;
+        let synced = self.shared.files.watch(self.make_room(tail, &stored, synced))?;
+        self.wrote(tail.append(&stored, synced))?;
+        let durable = match durability {
+            Durability::Durable => {
+                self.wrote(tail.sync())?;
+                Some(stored.last())
+            }
+            Durability::Buffered => synced,
+        };
+        self.appended(frame, stored, durable);
         Ok(())
     }
 
-    /// Checks that the frame follows the log, and says how many frames of the tail go with it and
-    /// where the last of them begins.
-    fn admit(&self, frame: &FrameBuilder) -> Result<Option<(usize, Position)>, Error> {
+    fn writable<'t>(&self, tail: &'t mut MutexGuard<'_, Option<TailFile>>) -> Result<&'t mut TailFile, Error> {
+        self.shared.files.check()?;
+        tail.as_mut().ok_or(Error::Poisoned)
+    }
+
+    /// Passes on the result of a write that may have got through although it failed.
+    fn wrote(&self, result: std::io::Result<()>) -> Result<(), Error> {
+        result.map_err(|error| {
+            self.shared.files.poison();
+            Error::OutcomeUnknown(Box::new(error))
+        })
+    }
+
+    /// Checks that the frame follows the log, and says up to where the log is durable.
+    fn admit(&self, frame: &FrameBuilder) -> Result<Option<Position>, Error> {
         let log = self.shared.log.lock();
         let options = &self.shared.options;
         if frame.is_empty() {
@@ -166,68 +186,55 @@ impl Storage {
         if log.above_bytes > options.tail_bytes_hard_max {
             return Err(Error::TailFull { bytes: log.above_bytes, bytes_max: options.tail_bytes_hard_max });
         }
-        let dropped = log.held.len().min(options.dropped_frames_max);
-        let last = dropped.checked_sub(1).and_then(|last| log.held.get(last));
-        Ok(last.map(|last| (dropped, last.first)))
+        Ok(log.durable)
     }
 
-    fn write_frame(
-        &self,
-        first: Position,
-        stored: &[u8],
-        dropped_to: Option<Position>,
-        durability: Durability,
-    ) -> Result<WriteTransaction, Error> {
-        let mut transaction = self.shared.files.write_tail()?;
-        transaction.set_durability(match durability {
-            Durability::Durable => redb::Durability::Immediate,
-            Durability::Buffered => redb::Durability::None,
-        })?;
-        let mut table = transaction.open_table(TAIL_FRAMES)?;
-        if let Some(last) = dropped_to {
-            table.retain_in(0..=last.get(), |_, _| false)?;
+    /// Gives the frame a place in the tail file, and says up to where the log is durable then.
+    fn make_room(&self, tail: &mut TailFile, frame: &Frame, mut synced: Option<Position>) -> Result<Option<Position>, Error> {
+        let checkpoint = self.checkpoint();
+        if tail.wants_rotation(checkpoint) {
+            let head = self.head();
+            if synced != head {
+                tail.sync()?;
+                synced = head;
+            }
+            let live = self.shared.files.live();
+            tail.rotate(live.from(Position::after(checkpoint)), synced)?;
         }
-        let mut edge = table.upper_bound_mut(Bound::<u64>::Unbounded)?;
-        edge.insert_before(first.get(), stored).map_err(edge_error)?;
-        edge.close()?;
-        drop(table);
-        Ok(transaction)
+        tail.reserve(frame)?;
+        Ok(synced)
     }
 
-    fn appended(&self, frame: FrameBuilder, bytes: u64, dropped: usize, durability: Durability) {
-        let last = frame.first.plus(u64::from(frame.count()).saturating_sub(1));
+    /// Counts the frame in, and everything up to `durable` as durable.
+    fn appended(&self, builder: FrameBuilder, frame: Frame, durable: Option<Position>) {
         let mut log = self.shared.log.lock();
-        log.held.drain(..dropped);
-        log.link = frame.after();
-        log.next_stream = frame.next_stream;
-        log.append(TailFrame { first: frame.first, last, bytes });
-        if durability == Durability::Durable {
-            log.durable = Some(last);
-        }
-        // Under the log's lock, so that no builder begins between the two.
-        self.shared.catalog.update(frame.known.into_iter());
+        log.link = builder.after();
+        log.next_stream = builder.next_stream;
+        log.append(TailFrame { last: frame.last(), bytes: record_bytes(&frame) });
+        log.durable = log.durable.max(durable);
+        // Under the log's lock, so that neither a reader nor a builder begins between.
+        self.shared.files.publish(frame);
+        self.shared.catalog.update(builder.known.into_iter());
     }
 
     /// Makes everything appended so far durable. One sync, none when nothing is buffered.
     pub fn sync(&self) -> Result<(), Error> {
-        let shared = &self.shared;
-        let _order = shared.appending.lock();
-        shared.files.check()?;
+        let mut guard = self.shared.tail.lock();
+        let tail = self.writable(&mut guard)?;
         let head = {
-            let log = shared.log.lock();
+            let log = self.shared.log.lock();
             if log.durable == log.head {
                 return Ok(());
             }
             log.head
         };
-        let transaction = shared.files.watch(shared.files.write_tail())?;
-        shared.files.commit(transaction)?;
-        let mut log = shared.log.lock();
+        self.wrote(tail.sync())?;
+        let mut log = self.shared.log.lock();
         log.durable = log.durable.max(head);
         Ok(())
     }
 
-    /// A consistent read of both files as they are now.
+    /// A consistent read of the whole store as it is now.
     pub fn reader(&self) -> Result<Reader, Error> {
         Reader::open(&self.shared.files)
     }
@@ -275,22 +282,13 @@ impl Storage {
         let transaction = shared.files.watch(write_state(&shared.files, &state.stored()))?;
         shared.files.commit(transaction)?;
         // From here on main needs no tail: a failure below leaves a file that the next open removes.
-        if let Some(tail) = shared.files.take_tail() {
-            let _ = tail.close();
-        }
+        drop(shared.tail.lock().take());
         shared.medium.remove(Which::Tail)?;
         shared.medium.sync_dir()?;
         match shared.files.take_main() {
             Some(main) => main.close(),
             None => Ok(()),
         }
-    }
-}
-
-fn edge_error(error: redb::CursorError) -> Error {
-    match error {
-        redb::CursorError::Storage(error) => error.into(),
-        other => Error::corrupt("tail", "", other.to_string()),
     }
 }
 

@@ -81,20 +81,25 @@ fn a_store_survives_a_power_cut_at_every_change_of_its_life() {
         (Step::Create, Kind::Publish, draft),
         (Step::Create, Kind::SyncDir, None),
         (Step::Create, Kind::Create, tail),
-        (Step::Create, Kind::Sync, tail),
+        (Step::Create, Kind::WriteHeader, tail),
+        (Step::Create, Kind::SyncHeader, tail),
         (Step::Create, Kind::Sync, main),
         // open: recovery of both files, a fresh tail after a close, the epoch
         (Step::Open, Kind::Write, main),
         (Step::Open, Kind::Sync, main),
         (Step::Open, Kind::Create, tail),
         (Step::Open, Kind::Write, tail),
-        (Step::Open, Kind::Sync, tail),
+        (Step::Open, Kind::WriteHeader, tail),
+        (Step::Open, Kind::SyncHeader, tail),
         (Step::Open, Kind::SyncDir, None),
-        // append, with and without dropping what main holds
+        // append, growth ahead, going back to the front: the copy, then the header
         (Step::Append, Kind::Write, tail),
         (Step::Append, Kind::Sync, tail),
-        (Step::AppendThatDrops, Kind::Write, tail),
-        (Step::AppendThatDrops, Kind::Sync, tail),
+        (Step::Append, Kind::Grow, tail),
+        (Step::Append, Kind::WriteCopy, tail),
+        (Step::Append, Kind::SyncCopy, tail),
+        (Step::Append, Kind::WriteHeader, tail),
+        (Step::Append, Kind::SyncHeader, tail),
         (Step::Sync, Kind::Sync, tail),
         // main commit
         (Step::Checkpoint, Kind::Write, main),
@@ -123,8 +128,8 @@ fn broken(lie: Lie, lives: u64) -> u64 {
 }
 
 #[test]
-fn the_simulator_catches_a_tail_dropped_before_main_is_synced() {
-    // Main's sync is skipped: so the tail drops frames that main may not hold.
+fn the_simulator_catches_frames_cut_from_the_tail_before_main_is_synced() {
+    // Main's sync is skipped: so the tail begins again without frames that main may not hold.
     assert!(broken(Lie::MainSync, 10) > 0);
 }
 
@@ -134,11 +139,27 @@ fn the_simulator_catches_an_acknowledgement_before_the_tail_is_synced() {
 }
 
 #[test]
+fn the_simulator_catches_a_header_switched_before_the_copy_is_synced() {
+    let cut = |seed| Sim::new(seed, Lie::CopySync).cut_rotation(Kind::SyncHeader);
+    assert!((1..=60).any(|seed| cut(seed).is_err()));
+}
+
+#[test]
+fn a_tail_survives_a_power_cut_at_every_step_of_its_way_back_to_the_front() {
+    for seed in 1..=60 {
+        for kind in [Kind::WriteCopy, Kind::SyncCopy, Kind::WriteHeader, Kind::SyncHeader] {
+            let cut = Sim::new(seed, Lie::None).cut_rotation(kind);
+            assert!(cut.is_ok(), "seed {seed}, {kind:?}: {cut:?}");
+        }
+    }
+}
+
+#[test]
 fn the_simulator_catches_a_tail_whose_directory_entry_was_not_synced() {
     assert!(broken(Lie::DirSync, 10) > 0);
 }
 
-/// A fixed small workload: appends, a checkpoint, appends that drop, a checkpoint, close.
+/// A fixed small workload: appends, checkpoints, a tail that goes back to its front.
 fn small_workload(sim: &mut Sim) -> Result<Storage, Stop> {
     let storage = sim.open()?;
     for _ in 0..3 {
@@ -149,6 +170,7 @@ fn small_workload(sim: &mut Sim) -> Result<Storage, Stop> {
     sim.append(&storage, Durability::Durable)?;
     sim.checkpoint(&storage)?;
     sim.append(&storage, Durability::Durable)?;
+    sim.rotate(&storage)?;
     Ok(storage)
 }
 
@@ -175,33 +197,42 @@ fn whichever_operation_fails_nothing_acknowledged_is_lost() {
         assert!(sim.append(&storage, Durability::Durable).is_ok(), "operation {n}");
     }
     assert!(failed > 100, "only {failed} operations");
-    for kind in [Kind::Read, Kind::Write, Kind::SetLen, Kind::Sync, Kind::SyncDir, Kind::Create] {
+    let tail = [Kind::Grow, Kind::WriteHeader, Kind::SyncHeader, Kind::WriteCopy, Kind::SyncCopy];
+    for kind in [Kind::Read, Kind::Write, Kind::SetLen, Kind::Sync, Kind::SyncDir, Kind::Create].into_iter().chain(tail) {
         assert!(kinds.contains(&kind), "no {kind:?} failed");
     }
 }
 
-#[test]
-fn after_a_failed_append_or_checkpoint_the_handle_refuses_all_writes() {
-    let mut refused = 0;
-    for (n, checkpoint) in (1..).flat_map(|n| [(n, false), (n, true)]) {
+/// Each operation of `work` fails once, after the small workload; returns how often one did.
+fn refusals(work: impl Fn(&mut Sim, &Storage) -> Result<(), Stop>) -> u64 {
+    for n in 1.. {
         let mut sim = Sim::new(77, Lie::None);
         let storage = small_workload(&mut sim).unwrap_or_else(|_| panic!("without a fault"));
         sim.disk.fail_in(n);
-        let result = if checkpoint { sim.checkpoint(&storage) } else { sim.append(&storage, Durability::Durable) };
+        let result = work(&mut sim, &storage);
         let failed = sim.disk.failed().is_some();
         sim.disk.fail_never();
         if result.is_ok() {
             assert!(!failed, "operation {n} failed and nobody was told");
-            break;
+            return n - 1;
         }
-        refused += 1;
         let again = sim.append(&storage, Durability::Durable);
         assert!(again.is_err(), "operation {n}: an append after a failure");
         assert!(storage.begin_checkpoint(storage.head().unwrap()).is_err(), "operation {n}");
         assert!(storage.sync().is_err(), "operation {n}");
         assert!(storage.close().is_err(), "operation {n}");
     }
-    assert!(refused > 10, "only {refused} failures");
+    0
+}
+
+#[test]
+fn after_a_failed_append_or_checkpoint_the_handle_refuses_all_writes() {
+    let append = refusals(|sim, storage| sim.append(storage, Durability::Durable));
+    assert!(append >= 2, "only {append} failures of an append");
+    let checkpoint = refusals(Sim::checkpoint);
+    assert!(checkpoint > 10, "only {checkpoint} failures of a checkpoint");
+    let rotation = refusals(Sim::rotate);
+    assert!(rotation > checkpoint + 8, "only {rotation} failures of a rotation");
 }
 
 #[test]
@@ -216,7 +247,7 @@ fn a_full_disk_says_so_and_loses_nothing() {
         let stream = frame.next_position();
         let (number, name) = (storage.next_stream(), format!("filler {stream}"));
         frame.declare(number, &name).unwrap();
-        frame.push(number, Seq::FIRST, &[1; 5000]).unwrap();
+        frame.push(number, Seq::FIRST, &[1; 500]).unwrap();
         frame.end_batch(None);
         if let Err(error) = storage.append(frame, Durability::Durable) {
             full = Some(error);

@@ -15,11 +15,21 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use turnstore_storage::{Access, BackendError, Medium, StorageBackend, Which};
 
 const SECTOR: usize = 512;
+/// Where the records of a tail begin.
+const FRONT: usize = 8192;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     Read,
     Write,
+    /// Of the tail: zeros past its end.
+    Grow,
+    /// Of the tail: a header slot, or the sync after it.
+    WriteHeader,
+    SyncHeader,
+    /// Of the tail: what is needed, back to the front; or the sync after it.
+    WriteCopy,
+    SyncCopy,
     SetLen,
     Sync,
     Create,
@@ -34,6 +44,7 @@ pub enum Lie {
     None,
     MainSync,
     TailSync,
+    CopySync,
     DirSync,
 }
 
@@ -55,6 +66,32 @@ struct FileState {
     durable: Vec<u8>,
     current: Vec<u8>,
     pending: Vec<Op>,
+    /// Where the last record was written since the last header, and what the last write was.
+    record_at: usize,
+    wrote: Option<Kind>,
+}
+
+impl FileState {
+    /// What a write to the tail is.
+    fn write_kind(&mut self, at: usize) -> Kind {
+        let kind = match at {
+            0..FRONT => Kind::WriteHeader,
+            FRONT if self.record_at > FRONT => Kind::WriteCopy,
+            at if at >= self.current.len() => Kind::Grow,
+            _ => Kind::Write,
+        };
+        self.record_at = if kind == Kind::WriteHeader { 0 } else { at };
+        self.wrote = Some(kind);
+        kind
+    }
+
+    fn sync_kind(&self) -> Kind {
+        match self.wrote {
+            Some(Kind::WriteHeader) => Kind::SyncHeader,
+            Some(Kind::WriteCopy) => Kind::SyncCopy,
+            _ => Kind::Sync,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -99,6 +136,7 @@ struct State {
     pending_names: Vec<DirOp>,
     clock: u64,
     crash_at: u64,
+    crash_on: Option<Kind>,
     crashed: Option<Crash>,
     /// The tick at which one operation fails, and only that one. Reads tick too then.
     fail_at: Option<u64>,
@@ -124,7 +162,8 @@ impl State {
             self.failed = Some(Crash { kind, which });
             return Tick::Refuse(io::Error::other("this operation fails"));
         }
-        if self.clock >= self.crash_at && kind != Kind::Read {
+        let now = self.clock >= self.crash_at || self.crash_on == Some(kind);
+        if now && kind != Kind::Read {
             self.crashed = Some(Crash { kind, which });
             return Tick::Last(io::Error::other("the power goes"));
         }
@@ -165,6 +204,7 @@ impl Disk {
             pending_names: Vec::new(),
             clock: 0,
             crash_at: u64::MAX,
+            crash_on: None,
             crashed: None,
             fail_at: None,
             failed: None,
@@ -183,8 +223,14 @@ impl Disk {
         state.crash_at = state.clock + ticks.max(1);
     }
 
+    /// The power goes at the next change of this kind.
+    pub fn crash_on(&self, kind: Kind) {
+        self.state().crash_on = Some(kind);
+    }
+
     pub fn crash_never(&self) {
-        self.state().crash_at = u64::MAX;
+        let mut state = self.state();
+        (state.crash_at, state.crash_on) = (u64::MAX, None);
     }
 
     /// The n-th operation from now fails, reads included, and only that one.
@@ -248,7 +294,7 @@ impl Disk {
         state.durable_names.clone_from(&names);
         state.names = names;
         state.crashed = None;
-        state.crash_at = u64::MAX;
+        (state.crash_at, state.crash_on) = (u64::MAX, None);
     }
 }
 
@@ -306,6 +352,7 @@ impl Medium for Disk {
             }
             (None, _) => return Err(io::Error::from(io::ErrorKind::NotFound)),
         };
+        (state.files[file].record_at, state.files[file].wrote) = (0, None);
         Ok(Box::new(Backend { disk: self.clone(), file }))
     }
 
@@ -353,11 +400,20 @@ struct Backend {
 }
 
 impl Backend {
-    fn change(&self, kind: Kind, op: Op) -> io::Result<()> {
+    fn change(&self, op: Op) -> io::Result<()> {
         let mut state = self.disk.state();
         let which = state.which(self.file);
+        let kind = match &op {
+            Op::SetLen(_) => Kind::SetLen,
+            Op::Write(at, _) if which == Some(Which::Tail) => state.files[self.file].write_kind(*at),
+            Op::Write(..) => Kind::Write,
+        };
         let length = state.files[self.file].current.len();
-        if state.full && matches!(op, Op::SetLen(len) if len > length) {
+        let wanted = match &op {
+            Op::SetLen(len) => *len,
+            Op::Write(at, bytes) => at + bytes.len(),
+        };
+        if state.full && wanted > length {
             return Err(io::Error::from(io::ErrorKind::StorageFull));
         }
         let tick = state.tick(kind, which);
@@ -392,16 +448,17 @@ impl StorageBackend for Backend {
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {
-        self.change(Kind::SetLen, Op::SetLen(len as usize))
+        self.change(Op::SetLen(len as usize))
     }
 
     fn sync_data(&self) -> io::Result<()> {
         let mut state = self.disk.state();
         let which = state.which(self.file);
-        state.tick(Kind::Sync, which).result()?;
+        let kind = if which == Some(Which::Tail) { state.files[self.file].sync_kind() } else { Kind::Sync };
+        state.tick(kind, which).result()?;
         let lies = match which {
             Some(Which::Main) => state.lie == Lie::MainSync,
-            Some(Which::Tail) => state.lie == Lie::TailSync,
+            Some(Which::Tail) => state.lie == Lie::TailSync || (state.lie == Lie::CopySync && kind == Kind::SyncCopy),
             _ => false,
         };
         if !lies {
@@ -414,7 +471,7 @@ impl StorageBackend for Backend {
     }
 
     fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
-        self.change(Kind::Write, Op::Write(offset as usize, data.to_vec()))
+        self.change(Op::Write(offset as usize, data.to_vec()))
     }
 
     fn try_lock_range(&self, _: Bound<u64>, _: Bound<u64>) -> Result<bool, BackendError> {

@@ -14,7 +14,6 @@ pub enum Step {
     Create,
     Open,
     Append,
-    AppendThatDrops,
     Sync,
     Checkpoint,
     RebuildFlush,
@@ -34,7 +33,8 @@ pub struct Sim {
     options: Options,
     step: Step,
     marker: u64,
-    dropping: bool,
+    /// No event is shorter.
+    least: u64,
 }
 
 /// Why a run stopped: the power went, or the store broke its promise.
@@ -49,9 +49,8 @@ impl Sim {
         let options = Options {
             medium: Some(Arc::new(disk.clone())),
             main_cache_bytes_max: 1 << 20,
-            tail_cache_bytes_max: 1 << 20,
             frame_bytes_max: 4096,
-            dropped_frames_max: 3,
+            tail_rotate_bytes_max: 14 << 10,
             compression_level: 1,
             ..Options::default()
         };
@@ -64,7 +63,7 @@ impl Sim {
             options,
             step: Step::Create,
             marker: 0,
-            dropping: false,
+            least: 0,
         }
     }
 
@@ -86,7 +85,6 @@ impl Sim {
         let opened = self.done(Storage::open(Path::new("simulated"), &self.options))?;
         self.model.settle(&opened).map_err(Stop::Broken)?;
         self.marker = self.model.kept.marker;
-        self.dropping = false;
         Ok(opened.storage)
     }
 
@@ -128,6 +126,7 @@ impl Sim {
         self.append(&storage, Durability::Durable)?;
         self.rebuild(&storage)?;
         self.rebuild(&storage)?;
+        self.rotate(&storage)?;
         self.close(storage)?;
         let storage = self.open()?;
         self.append(&storage, Durability::Durable)?;
@@ -138,6 +137,57 @@ impl Sim {
         }
         let storage = self.open()?;
         self.close(storage)
+    }
+
+    /// Appends so much that the tail goes back to its front, with something to take along.
+    pub fn rotate(&mut self, storage: &Storage) -> Result<(), Stop> {
+        self.least = 6000;
+        self.append(storage, Durability::Durable)?;
+        self.least = 0;
+        self.checkpoint(storage)?;
+        self.append(storage, Durability::Durable)?;
+        self.append(storage, Durability::Buffered)?;
+        self.append(storage, Durability::Durable)
+    }
+
+    /// A life in which the power goes at some step of the tail's way back to its front.
+    pub fn cut_rotation(&mut self, kind: Kind) -> Result<(), String> {
+        let stop = match self.rotation_until(kind) {
+            Ok(_) => return Err(format!("no {kind:?}")),
+            Err(stop) => stop,
+        };
+        if let Stop::Broken(what) = stop {
+            return Err(what);
+        }
+        self.reboot();
+        let after = self.open().and_then(|storage| {
+            self.append(&storage, Durability::Durable)?;
+            drop(storage);
+            let storage = self.open()?;
+            self.rotate(&storage)?;
+            drop(storage);
+            self.open()
+        });
+        match after {
+            Ok(_) => Ok(()),
+            Err(Stop::Broken(what)) => Err(what),
+            Err(Stop::Crash) => Err("a crash without one".into()),
+        }
+    }
+
+    fn rotation_until(&mut self, kind: Kind) -> Result<(), Stop> {
+        let storage = self.open()?;
+        for _ in 0..self.dice.below(4) {
+            self.append(&storage, Durability::Durable)?;
+        }
+        if self.dice.one_in(2) {
+            self.rotate(&storage)?;
+        }
+        self.disk.crash_on(kind);
+        for _ in 0..20 {
+            self.rotate(&storage)?;
+        }
+        Ok(())
     }
 
     /// One life of a store with so many crashes.
@@ -198,13 +248,13 @@ impl Sim {
 
     fn bytes(&mut self) -> Vec<u8> {
         let most = if self.dice.one_in(12) { 20_000 } else { 600 };
-        let length = self.dice.skewed(most);
+        let length = self.dice.skewed(most).max(self.least);
         let seed = self.dice.draw().to_le_bytes();
         (0..length as usize).map(|at| seed[at % 8] ^ (at / 64) as u8).collect()
     }
 
     pub fn append(&mut self, storage: &Storage, durability: Durability) -> Result<(), Stop> {
-        self.step = if self.dropping { Step::AppendThatDrops } else { Step::Append };
+        self.step = Step::Append;
         // What an earlier append without an answer left does not exist for this handle.
         let model = &mut self.model;
         model.events.truncate(model.acknowledged as usize);
@@ -247,7 +297,6 @@ impl Sim {
         if durability == Durability::Durable {
             self.model.durable = self.model.acknowledged;
         }
-        self.dropping = false;
         Ok(())
     }
 
@@ -311,7 +360,6 @@ impl Sim {
         }
         let result = checkpoint.commit();
         self.attempted(kept, result)?;
-        self.dropping = true;
         Ok(())
     }
 
