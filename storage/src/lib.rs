@@ -51,6 +51,8 @@ mod tables;
 mod tail;
 mod tail_record;
 mod tail_scan;
+#[cfg(test)]
+mod tail_tests;
 mod verify;
 
 pub use builder::FrameBuilder;

@@ -49,7 +49,7 @@ fn seen(reader: &Reader) -> u64 {
 fn readers_never_see_a_gap_while_frames_move_from_tail_to_main() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("agent.turnstore");
-    let storage = Storage::open(&path, &Options::default()).unwrap().storage;
+    let storage = Storage::open(&path, &Options { tail_rotate_bytes_max: 16 << 10, ..Options::default() }).unwrap().storage;
     let done = AtomicBool::new(false);
     let looked = std::thread::scope(|scope| {
         scope.spawn(|| {
