@@ -87,6 +87,18 @@ impl Opened {
         }
     }
 
+    /// Closes after moving everything to the front of the file; a follower that is reading keeps the file as large as it is.
+    pub(crate) fn compact_and_close(mut self) -> Result<(), Error> {
+        if let Self::Write(database) = &mut self {
+            match database.compact() {
+                Ok(_) | Err(redb::CompactionError::TransactionInProgress) => {}
+                Err(redb::CompactionError::Storage(error)) => return Err(error.into()),
+                Err(error) => return Err(Error::corrupt("main file", "", error.to_string())),
+            }
+        }
+        self.close()
+    }
+
     pub(crate) fn close(self) -> Result<(), Error> {
         match self {
             Self::Write(database) => Ok(database.close()?),

@@ -14,6 +14,7 @@ use crate::medium::{Access, Medium, Which};
 use crate::options::Options;
 use crate::reader::read_state;
 use crate::state::{State, TailId};
+use crate::stats::file_bytes;
 use crate::storage::{Opened, Shared, Storage, write_state};
 use crate::tail::{self, TailFile};
 use crate::tail_record::record_bytes;
@@ -31,12 +32,11 @@ pub(crate) fn open(path: &Path, options: &Options) -> Result<Opened, Error> {
         create(medium.as_ref(), options)?
     };
     let mut state = contained("main file", || read_state(&main.begin_read()?))?;
-    let (mut tail, frames) = match state.tail {
+    let (tail, frames) = match state.tail {
         Some(id) => expected_tail(medium.as_ref(), options, &state, id)?,
         None => (fresh_tail(medium.as_ref(), options, &mut state)?, Vec::new()),
     };
     state.epoch = state.epoch.next();
-    tail.epoch = state.epoch;
     let files = Arc::new(Files::new(main));
     files.commit(write_state(&files, &state.stored())?)?;
     let catalog = Arc::new(Catalog::new(files.clone()));
@@ -47,6 +47,7 @@ pub(crate) fn open(path: &Path, options: &Options) -> Result<Opened, Error> {
     }
     log.durable = log.head;
     let shared = Shared {
+        opened_bytes: file_bytes(medium.as_ref(), Which::Main)?,
         options: options.clone(),
         medium,
         files,
@@ -103,10 +104,7 @@ fn expected_tail(medium: &dyn Medium, options: &Options, state: &State, id: Tail
     let scan = tail_scan::scan(backend.as_ref(), header, state)?;
     let mut tail = TailFile::found(backend, header, slot, options.tail_rotate_bytes_max)?;
     (tail.marks, tail.end) = (scan.marks, scan.end);
-    tail.write_again(scan.unsynced_at)?;
-    if scan.left_behind {
-        tail.rotate(std::iter::empty(), checkpoint)?;
-    }
+    tail.settle(scan.unsynced_at, &scan.remnants)?;
     Ok((tail, scan.frames))
 }
 

@@ -27,7 +27,7 @@ pub struct Options {
     /// Used bytes of the tail file above which it begins again at its front. 4 MiB: the file stays
     /// near it as long as checkpoints keep up, and near twice what is above the checkpoint otherwise.
     pub tail_rotate_bytes_max: u64,
-    /// Raw bytes of a merged frame in the main file. 128 KiB: large enough to compress, small
+    /// Raw bytes of a merged frame in the main file. 256 KiB: large enough to compress, small
     /// enough that a page of one stream does not read much else.
     pub frame_bytes_max: usize,
     /// Raw bytes of the frame of one append. 64 MiB.
@@ -53,7 +53,7 @@ impl Default for Options {
             tail_bytes_soft_max: 2 << 20,
             tail_bytes_hard_max: 256 << 20,
             tail_rotate_bytes_max: 4 << 20,
-            frame_bytes_max: 128 << 10,
+            frame_bytes_max: 256 << 10,
             append_bytes_max: 64 << 20,
             row_bytes_max: 64 << 20,
             name_bytes_max: 1024,

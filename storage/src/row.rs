@@ -13,6 +13,8 @@ use crate::bytes::Fields;
 use crate::ids::{Position, Stream};
 use crate::tables::{StoredRowKey, joined};
 use rkyv::util::AlignedVec;
+use std::cell::RefCell;
+use zstd::bulk::{Compressor, Decompressor};
 
 const CODEC_PLAIN: u8 = 0;
 const CODEC_ZSTD: u8 = 2;
@@ -76,7 +78,7 @@ pub struct Row {
 /// The stored value of `raw` under `key`; compressed when an eighth is saved.
 pub(crate) fn encode(key: &StoredRowKey, raw: &[u8]) -> Vec<u8> {
     // A row that does not compress, for whatever reason, is stored as it is.
-    let packed = if raw.len() < PACKED_BYTES_MIN { None } else { zstd::bulk::compress(raw, ZSTD_LEVEL).ok() };
+    let packed = if raw.len() < PACKED_BYTES_MIN { None } else { packed(raw) };
     let packed = packed.filter(|packed| packed.len() + raw.len() / 8 < raw.len());
     let (codec, payload) = packed.as_deref().map_or((CODEC_PLAIN, raw), |packed| (CODEC_ZSTD, packed));
     let length = (raw.len() as u32).to_le_bytes();
@@ -86,6 +88,31 @@ pub(crate) fn encode(key: &StoredRowKey, raw: &[u8]) -> Vec<u8> {
     out.extend_from_slice(&length);
     out.extend_from_slice(payload);
     out
+}
+
+thread_local! {
+    // A context is far larger than a row: making one for each would cost more than the work itself.
+    static COMPRESSOR: RefCell<Option<Compressor<'static>>> = const { RefCell::new(None) };
+    static DECOMPRESSOR: RefCell<Option<Decompressor<'static>>> = const { RefCell::new(None) };
+}
+
+fn packed(raw: &[u8]) -> Option<Vec<u8>> {
+    COMPRESSOR.with_borrow_mut(|slot| {
+        if slot.is_none() {
+            *slot = Compressor::new(ZSTD_LEVEL).ok();
+        }
+        slot.as_mut()?.compress(raw).ok()
+    })
+}
+
+fn unpacked(payload: &[u8], out: &mut AlignedVec) -> std::io::Result<usize> {
+    DECOMPRESSOR.with_borrow_mut(|slot| {
+        let decompressor = match slot {
+            Some(decompressor) => decompressor,
+            none => none.insert(Decompressor::new()?),
+        };
+        decompressor.decompress_to_buffer(payload, out.as_mut_slice())
+    })
 }
 
 fn checksum(key: &StoredRowKey, codec: u8, length: [u8; 4], payload: &[u8]) -> u32 {
@@ -113,7 +140,7 @@ pub(crate) fn decode(key: &StoredRowKey, stored: &[u8]) -> Result<Row, Error> {
         CODEC_PLAIN => bytes.extend_from_slice(payload),
         CODEC_ZSTD => {
             bytes.resize(length, 0);
-            let written = zstd::bulk::decompress_to_buffer(payload, &mut bytes[..]).map_err(|error| damaged(&error.to_string()))?;
+            let written = unpacked(payload, &mut bytes).map_err(|error| damaged(&error.to_string()))?;
             bytes.resize(written, 0);
         }
         _ => return Err(damaged("an unknown codec")),

@@ -78,7 +78,8 @@ impl Stats {
     }
 }
 
-fn file_bytes(medium: &dyn Medium, which: Which) -> Result<u64, Error> {
+/// Length of a file, 0 when it is not there.
+pub(crate) fn file_bytes(medium: &dyn Medium, which: Which) -> Result<u64, Error> {
     if !medium.exists(which)? {
         return Ok(0);
     }

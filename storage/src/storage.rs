@@ -14,6 +14,7 @@ use crate::medium::{Medium, Which};
 use crate::reader::Reader;
 use crate::rebuild::Rebuild;
 use crate::stats::Stats;
+use crate::stats::file_bytes;
 use crate::tables::{META, STATE};
 use crate::tail::TailFile;
 use crate::tail_record::record_bytes;
@@ -44,6 +45,8 @@ pub struct Opened {
 
 #[derive(Debug)]
 pub(crate) struct Shared {
+    /// Length of the main file when it was opened: what it grew since is worth compacting at close.
+    pub(crate) opened_bytes: u64,
     pub(crate) options: Options,
     pub(crate) medium: Arc<dyn Medium>,
     pub(crate) files: Arc<Files>,
@@ -266,6 +269,9 @@ impl Storage {
 
     /// Closes the store, so that it is one file: needs the last checkpoint to be at the head.
     ///
+    /// A main file that grew is compacted: redb doubles a file that is full and uses it all over. Cost: a few milliseconds, and the
+    /// moving of what this opening wrote. A crash during the compaction costs the next open a walk of the file, and no data.
+    ///
     /// On an error the store is whole, with its tail file; open it again.
     pub fn close(self) -> Result<(), Error> {
         let shared = &self.shared;
@@ -285,7 +291,9 @@ impl Storage {
         drop(shared.tail.lock().take());
         shared.medium.remove(Which::Tail)?;
         shared.medium.sync_dir()?;
+        let grown = file_bytes(shared.medium.as_ref(), Which::Main)? > shared.opened_bytes;
         match shared.files.take_main() {
+            Some(main) if grown => main.compact_and_close(),
             Some(main) => main.close(),
             None => Ok(()),
         }

@@ -11,10 +11,10 @@
 use crate::Error;
 use crate::database::name;
 use crate::frame::Frame;
-use crate::ids::{OpenEpoch, Position, StoreId};
+use crate::ids::{Position, StoreId};
 use crate::medium::Which;
 use crate::state::TailId;
-use crate::tail_record::{FRONT, SLOT_BYTES, Seed, Stamp, TailHeader, put_record, record_bytes};
+use crate::tail_record::{FRONT, HEAD_BYTES, SLOT_BYTES, Seed, Stamp, TailHeader, put_record, record_bytes};
 use redb::{BackendError, StorageBackend};
 use std::collections::VecDeque;
 use std::ops::Bound;
@@ -36,7 +36,6 @@ pub(crate) struct TailFile {
     pub(crate) header: TailHeader,
     /// Which slot holds `header`.
     pub(crate) slot: u64,
-    pub(crate) epoch: OpenEpoch,
     /// Frames that main may not hold yet, contiguous up to `end`.
     pub(crate) marks: VecDeque<Mark>,
     pub(crate) end: u64,
@@ -72,17 +71,7 @@ impl TailFile {
     /// The file as it was found.
     pub(crate) fn found(backend: Box<dyn StorageBackend>, header: TailHeader, slot: u64, rotate_bytes_max: u64) -> Result<Self, Error> {
         let length = backend.len()?;
-        Ok(Self {
-            backend,
-            header,
-            slot,
-            epoch: OpenEpoch::default(),
-            marks: VecDeque::new(),
-            end: FRONT,
-            length,
-            rotate_bytes_max,
-            buffer: Vec::new(),
-        })
+        Ok(Self { backend, header, slot, marks: VecDeque::new(), end: FRONT, length, rotate_bytes_max, buffer: Vec::new() })
     }
 
     /// Makes a new, empty file durable. Its directory entry is the caller's to sync.
@@ -90,6 +79,7 @@ impl TailFile {
         let header = TailHeader { store, id, generation: 1 };
         let mut first = header.stored();
         first.resize((FRONT + growth(rotate_bytes_max) / 4) as usize, 0);
+        backend.set_len(first.len() as u64)?;
         backend.write(0, &first)?;
         backend.sync_data()?;
         Self::found(backend, header, 0, rotate_bytes_max)
@@ -99,14 +89,13 @@ impl TailFile {
     ///
     /// An error may have left part of the record, or all of it.
     pub(crate) fn append(&mut self, frame: &Frame, synced: Option<Position>) -> std::io::Result<()> {
-        let stamp = Stamp { generation: self.header.generation, epoch: self.epoch.get(), synced };
+        let stamp = Stamp { generation: self.header.generation, synced };
         let mut buffer = std::mem::take(&mut self.buffer);
         buffer.clear();
         put_record(&mut buffer, Seed::of(self.header.id), stamp, frame);
         self.backend.write(self.end, &buffer)?;
         self.marks.push_back(Mark { last: frame.last(), at: self.end });
         self.end += buffer.len() as u64;
-        self.length = self.length.max(self.end);
         if buffer.capacity() <= BUFFER_BYTES_MAX {
             self.buffer = buffer;
         }
@@ -126,10 +115,12 @@ impl TailFile {
         Ok(())
     }
 
-    /// Writes zeros up to `length`: bytes that a commit then only overwrites.
+    /// Writes zeros up to `length`: bytes that the disk has set aside, which a commit then only
+    /// overwrites. So a full disk shows here, before anything of the frame is written.
     fn grow(&mut self, length: u64) -> Result<(), Error> {
         let step = growth(self.rotate_bytes_max);
         let zeros = vec![0; step.min(length.saturating_sub(self.length)) as usize];
+        self.backend.set_len(length)?;
         while self.length < length {
             let bytes = step.min(length - self.length);
             self.backend.write(self.length, zeros.get(..bytes as usize).unwrap_or(&zeros))?;
@@ -157,7 +148,7 @@ impl TailFile {
     /// are durable already. Whenever it ends half-way, one of the two generations is whole.
     pub(crate) fn rotate<'f>(&mut self, frames: impl Iterator<Item = &'f Frame>, synced: Option<Position>) -> Result<(), Error> {
         let header = TailHeader { generation: self.header.generation + 1, ..self.header };
-        let stamp = Stamp { generation: header.generation, epoch: self.epoch.get(), synced };
+        let stamp = Stamp { generation: header.generation, synced };
         let (mut copy, mut marks) = (Vec::new(), VecDeque::new());
         for frame in frames {
             marks.push_back(Mark { last: frame.last(), at: FRONT + copy.len() as u64 });
@@ -188,15 +179,21 @@ impl TailFile {
         Ok(())
     }
 
-    /// Writes the header and everything from `from` on once more, the same bytes, and syncs. After a
-    /// sync that failed, what can be read need not be on the disk, and only a write puts it there.
-    pub(crate) fn write_again(&mut self, from: u64) -> Result<(), Error> {
+    /// Makes durable that the log ends at `end`: writes the header and everything from `from` on once
+    /// more, the same bytes, wipes out the remnants, and syncs.
+    ///
+    /// After a sync that failed, what can be read need not be on the disk, and only a write puts it
+    /// there. A remnant that stayed could one day follow a frame written anew with the same bytes.
+    pub(crate) fn settle(&mut self, from: u64, remnants: &[u64]) -> Result<(), Error> {
         let mut at = from;
         while at < self.end {
             let mut bytes = vec![0; (self.end - at).min(BUFFER_BYTES_MAX as u64) as usize];
             self.backend.read(at, &mut bytes)?;
             self.backend.write(at, &bytes)?;
             at += bytes.len() as u64;
+        }
+        for remnant in remnants {
+            self.backend.write(*remnant, &[0; HEAD_BYTES])?;
         }
         self.backend.write(self.slot * SLOT_BYTES, &self.header.stored())?;
         self.sync()?;

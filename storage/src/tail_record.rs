@@ -7,7 +7,7 @@
 //! file   = slot, padded to a page | slot, padded to a page | records, zeros and remnants
 //! slot   = magic 4 | format 4 | store id 16 | tail id 16 | generation 8 | crc32c 4
 //! record = head (HEAD_BYTES) | frame as sealed | zeros up to a multiple of 8
-//! head   = magic 4 | frame bytes 4 | generation 8 | open epoch 8 | synced through 8
+//! head   = magic 4 | frame bytes 4 | generation 8 | synced through 8
 //!        | crc32c of the frame 4 | crc32c of the head 4                     (little endian)
 //! ```
 //!
@@ -23,7 +23,7 @@ use crate::{Error, FORMAT};
 pub(crate) const SLOT_BYTES: u64 = 4096;
 /// Where the records of every generation begin.
 pub(crate) const FRONT: u64 = 2 * SLOT_BYTES;
-pub(crate) const HEAD_BYTES: usize = 40;
+pub(crate) const HEAD_BYTES: usize = 32;
 /// Records begin at multiples of it, so that looking for one need not try every byte.
 pub(crate) const ALIGNMENT: usize = 8;
 pub(crate) const RECORD_MAGIC: [u8; 4] = *b"tsRC";
@@ -75,8 +75,6 @@ impl TailHeader {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stamp {
     pub(crate) generation: u64,
-    /// The open epoch of the writer: what an earlier writer left behind is older.
-    pub(crate) epoch: u64,
     pub(crate) synced: Option<Position>,
 }
 
@@ -104,7 +102,6 @@ impl Head {
             &RECORD_MAGIC,
             &self.frame_bytes.to_le_bytes(),
             &self.stamp.generation.to_le_bytes(),
-            &self.stamp.epoch.to_le_bytes(),
             &self.stamp.synced.map_or(0, Position::get).to_le_bytes(),
             &self.frame_checksum.to_le_bytes(),
         ]);
@@ -122,7 +119,7 @@ impl Head {
             return None;
         }
         let frame_bytes = fields.u32()?;
-        let stamp = Stamp { generation: fields.u64()?, epoch: fields.u64()?, synced: Position::new(fields.u64()?) };
+        let stamp = Stamp { generation: fields.u64()?, synced: Position::new(fields.u64()?) };
         Some(Self { stamp, frame_bytes, frame_checksum: fields.u32()? })
     }
 

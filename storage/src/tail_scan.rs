@@ -3,11 +3,11 @@
 //! **Invariant:** the log ends at the first record that does not continue it, unless something in
 //! the file proves that more was acknowledged: then it is damage, never a shorter history.
 //!
-//! A record continues the log when it is whole and of the header's generation, its writer's open
-//! epoch is not older than that of the record before, and positions and links join. So neither half
-//! a record, nor zeros, nor what an earlier writer or generation left at that place is taken for
-//! the log. Two things prove that more was there: a later record that calls the missing position
-//! synced, and a record of a generation whose header is gone.
+//! A record continues the log when it is whole and of the header's generation, and positions and
+//! links join. So neither half a record, nor zeros, nor what an earlier generation left at that
+//! place is taken for the log. Two things prove that more was there: a later record that calls the
+//! missing position synced, and a record of a generation whose header is gone. Whole records past
+//! the end that prove nothing are remnants of what was never acknowledged; opening wipes them out.
 
 use crate::Error;
 use crate::frame::{Frame, Header};
@@ -126,7 +126,6 @@ struct Walk<'b> {
     window: Window<'b>,
     header: TailHeader,
     at: u64,
-    epoch: u64,
     /// What the next record must continue; `None` at the start.
     joint: Option<(Position, Link)>,
     /// Whether it passed over something that is no record of this generation.
@@ -136,13 +135,12 @@ struct Walk<'b> {
 impl<'b> Walk<'b> {
     fn new(backend: &'b dyn StorageBackend, header: TailHeader) -> Result<Self, Error> {
         let window = Window { backend, length: backend.len()?, seed: Seed::of(header.id), at: 0, bytes: Vec::new() };
-        Ok(Self { window, header, at: FRONT, epoch: 0, joint: None, jumped: false })
+        Ok(Self { window, header, at: FRONT, joint: None, jumped: false })
     }
 
     fn continues(&self, record: &Record) -> bool {
-        let stamp = &record.head.stamp;
         let joins = self.joint.is_none_or(|(next, link)| record.frame.first == next && record.frame.before == link);
-        stamp.generation == self.header.generation && stamp.epoch >= self.epoch && record.frame.store == self.header.store && joins
+        record.head.stamp.generation == self.header.generation && joins
     }
 
     fn step(&mut self) -> Result<Option<Record>, Error> {
@@ -155,7 +153,6 @@ impl<'b> Walk<'b> {
 
     fn take(&mut self, record: &Record) {
         self.at = record.end();
-        self.epoch = record.head.stamp.epoch;
         self.joint = Some((record.frame.last().next(), record.frame.after));
     }
 
@@ -165,11 +162,9 @@ impl<'b> Walk<'b> {
         if self.joint.is_some_and(|(next, _)| next >= needed) {
             return Ok(None);
         }
-        let (generation, epoch) = (self.header.generation, self.epoch);
+        let generation = self.header.generation;
         let continues_main = |record: &Record| {
-            let stamp = &record.head.stamp;
-            let joins = record.frame.first == needed && record.frame.before == state.link;
-            stamp.generation == generation && stamp.epoch >= epoch && joins
+            record.head.stamp.generation == generation && record.frame.first == needed && record.frame.before == state.link
         };
         let record = self.window.find(self.at, continues_main)?;
         if let Some(record) = &record {
@@ -179,16 +174,24 @@ impl<'b> Walk<'b> {
         Ok(record)
     }
 
-    /// Whether something proves that the log does not end before `next`, where the walk ended.
-    fn proves_more(&mut self, next: Position) -> Result<bool, Error> {
-        let ours = self.header.generation;
-        let proves = |record: &Record| {
-            let (stamp, first) = (&record.head.stamp, record.frame.first);
-            let synced = stamp.generation == ours && first > next && stamp.synced >= Some(next);
-            synced || (stamp.generation > ours && first >= next)
-        };
-        let from = if self.jumped { FRONT } else { self.at };
-        Ok(self.window.find(from, proves)?.is_some())
+    /// Where whole records of this generation are past the end of the walk, none of which may prove
+    /// that the log went on to `next`: `None` when something does.
+    fn remnants(&mut self, next: Position) -> Result<Option<Vec<u64>>, Error> {
+        let (ours, end) = (self.header.generation, self.at);
+        let mut remnants = Vec::new();
+        let mut at = if self.jumped { FRONT } else { end };
+        while let Some(record) = self.window.find(at, |_| true)? {
+            let stamp = &record.head.stamp;
+            let synced = stamp.generation == ours && stamp.synced >= Some(next);
+            if synced || (stamp.generation > ours && record.frame.first >= next) {
+                return Ok(None);
+            }
+            if stamp.generation == ours && record.at >= end {
+                remnants.push(record.at);
+            }
+            at = record.end();
+        }
+        Ok(Some(remnants))
     }
 }
 
@@ -210,16 +213,15 @@ pub(crate) struct Scan {
     pub(crate) end: u64,
     /// From where on nothing says that it was synced.
     pub(crate) unsynced_at: u64,
-    /// The next position does not follow what is at `end`: main went on without the tail's last
-    /// frames, which were never synced.
-    pub(crate) left_behind: bool,
+    /// Whole records past the end, which were never acknowledged.
+    pub(crate) remnants: Vec<u64>,
 }
 
 /// Reads everything above the checkpoint.
 pub(crate) fn scan(backend: &dyn StorageBackend, header: TailHeader, state: &State) -> Result<Scan, Error> {
     let mut walk = Walk::new(backend, header)?;
     let mut next = Position::after(state.checkpoint);
-    let mut scan = Scan { frames: Vec::new(), marks: VecDeque::new(), end: 0, unsynced_at: 0, left_behind: false };
+    let mut scan = Scan { frames: Vec::new(), marks: VecDeque::new(), end: 0, unsynced_at: 0, remnants: Vec::new() };
     let mut synced = None;
     loop {
         let step = walk.step()?;
@@ -244,12 +246,9 @@ pub(crate) fn scan(backend: &dyn StorageBackend, header: TailHeader, state: &Sta
         scan.marks.push_back(Mark { last: record.frame.last(), at: record.at });
         next = record.frame.last().next();
     }
-    if walk.proves_more(next)? {
-        let what = "events that were acknowledged are damaged";
-        return Err(Error::TailBroken { checkpoint: state.checkpoint, at: next, what });
-    }
+    let what = "events that were acknowledged are damaged";
+    scan.remnants = walk.remnants(next)?.ok_or(Error::TailBroken { checkpoint: state.checkpoint, at: next, what })?;
     scan.end = walk.at;
-    scan.left_behind = walk.joint.is_some_and(|(reached, _)| reached != next);
     let unsynced = scan.marks.iter().find(|mark| Some(mark.last) > synced);
     scan.unsynced_at = unsynced.map_or(scan.end, |mark| mark.at);
     Ok(scan)

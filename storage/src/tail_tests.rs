@@ -46,10 +46,10 @@ proptest! {
     #[test]
     fn a_record_gives_back_its_frame_and_its_stamp(
         events in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..300), 1..20),
-        first in 1..u64::MAX / 2, generation: u64, epoch: u64, synced: u64, before in 0_usize..4,
+        first in 1..u64::MAX / 2, generation: u64, synced: u64, before in 0_usize..4,
     ) {
         let (frame, seed) = (frame(first, &events), Seed::of(TailId([7; 16])));
-        let stamp = Stamp { generation, epoch, synced: Position::new(synced) };
+        let stamp = Stamp { generation, synced: Position::new(synced) };
         let mut out = vec![0; before * ALIGNMENT];
         put_record(&mut out, seed, stamp, &frame);
         let record = &out[before * ALIGNMENT..];
@@ -71,7 +71,7 @@ proptest! {
     ) {
         let (frame, seed) = (frame(5, &[event]), Seed::of(TailId([7; 16])));
         let mut record = Vec::new();
-        put_record(&mut record, seed, Stamp { generation: 3, epoch: 2, synced: Position::new(4) }, &frame);
+        put_record(&mut record, seed, Stamp { generation: 3, synced: Position::new(4) }, &frame);
         let whole = HEAD_BYTES + frame.sealed_len();
         let at = place.index(whole);
         prop_assert!(read(&record[..at], seed).is_none());

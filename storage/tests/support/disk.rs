@@ -22,8 +22,6 @@ const FRONT: usize = 8192;
 pub enum Kind {
     Read,
     Write,
-    /// Of the tail: zeros past its end.
-    Grow,
     /// Of the tail: a header slot, or the sync after it.
     WriteHeader,
     SyncHeader,
@@ -77,7 +75,6 @@ impl FileState {
         let kind = match at {
             0..FRONT => Kind::WriteHeader,
             FRONT if self.record_at > FRONT => Kind::WriteCopy,
-            at if at >= self.current.len() => Kind::Grow,
             _ => Kind::Write,
         };
         self.record_at = if kind == Kind::WriteHeader { 0 } else { at };
