@@ -26,7 +26,7 @@ pub(crate) struct Frozen {
     pub(crate) stream: Stream,
     pub(crate) name: Arc<str>,
     pub(crate) state: Arc<State>,
-    pub(crate) ids: Vec<(RowRef, AlignedVec)>,
+    pub(crate) ids: Vec<(RowRef, Vec<u8>)>,
     pub(crate) marks: Vec<(String, u64)>,
     pub(crate) placed: Placed,
     pub(crate) last_position: Position,
@@ -109,7 +109,8 @@ fn write(storage: &Storage, job: Job, limits: &Limits, open_epoch: u64) -> Resul
 pub(crate) fn write_session(sink: &mut impl Sink, frozen: &Frozen, up_to: Position, limits: &Limits, open_epoch: u64) -> Result<Placed, Error> {
     let (checkpoints, superseded) = retained(frozen, up_to, limits);
     let rows = frozen.state.changed_rows().map_err(|source| Error::Row { session: frozen.name.to_string(), source })?;
-    for (row, bytes) in rows.iter().chain(&frozen.ids) {
+    let ids = frozen.ids.iter().map(|(row, bytes)| (row, bytes.as_slice()));
+    for (row, bytes) in rows.iter().map(|(row, bytes)| (row, bytes.as_slice())).chain(ids) {
         let key = RowKey { stream: frozen.stream, epoch: row.epoch, kind: row.kind as u8, ordinal: row.ordinal };
         sink.put_row(&key, up_to, bytes)?;
         if let Some(version) = superseded {

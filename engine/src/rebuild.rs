@@ -2,15 +2,21 @@
 //!
 //! **Invariant:** the new rows are a generation of their own until one commit switches to them: a crash at any moment keeps the old ones.
 //! Memory is bounded by the sessions that changed since the last flush, not by the store.
+//!
+//! ```text
+//! frames, read and unpacked --> folded --> frozen sessions, archived, packed and written      (a thread each)
+//! ```
 
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use crossbeam_channel::{Receiver, Sender, bounded};
+use parking_lot::Mutex;
 use rkyv::util::AlignedVec;
 use turnstore_storage::{Frame, Position, Rebuild, Reader, RowKey, Storage, Stream};
 
-use crate::checkpointer::{LAYOUT, SEMANTICS, Sink, write_session};
+use crate::checkpointer::{Done, Job, LAYOUT, SEMANTICS, Sink, write_session};
 use crate::error::Error;
 use crate::event;
 use crate::limits::Limits;
@@ -56,26 +62,43 @@ pub fn rebuild_at(path: &Path, options: Options, progress: &mut dyn FnMut(u64)) 
 pub(crate) fn rebuild(storage: &Storage, limits: &Limits, progress: &mut dyn FnMut(u64)) -> Result<Rebuilt, Error> {
     let mut generation = storage.begin_rebuild()?;
     let Some(target) = generation.target() else { return Ok(Rebuilt::default()) };
-    let reader = storage.reader()?;
-    let names = reader.streams()?.into_iter().map(|(stream, name, _)| (stream, Arc::from(name))).collect();
-    let mut folding = Folding { generation: &mut generation, limits, names, desks: BTreeMap::new(), unsaved: 0, rebuilt: Rebuilt::default(), at: None };
-    std::thread::scope(|scope| {
-        let (frames, folded) = crossbeam_channel::bounded(FRAMES_AHEAD);
+    let names = storage.reader()?.streams()?.into_iter().map(|(stream, name, _)| (stream, Arc::from(name))).collect();
+    let shared = Mutex::new(&mut generation);
+    let rebuilt = std::thread::scope(|scope| {
+        let (frames, ahead) = bounded(FRAMES_AHEAD);
+        let (jobs, frozen) = bounded(1);
+        let (outcomes, written) = bounded(1);
+        let reader = storage.reader()?;
         scope.spawn(move || send_frames(&reader, target, &frames));
-        for frame in folded {
+        let rows = &shared;
+        scope.spawn(move || write_jobs(rows, limits, &frozen, &outcomes));
+        let mut folding = Folding {
+            generation: &shared,
+            limits,
+            names,
+            desks: BTreeMap::new(),
+            jobs,
+            written,
+            writing: false,
+            unsaved: 0,
+            rebuilt: Rebuilt::default(),
+            at: None,
+        };
+        for frame in ahead {
             folding.frame(&frame?)?;
             progress(folding.rebuilt.events);
         }
-        folding.flush()
+        folding.flush()?;
+        folding.settle()?;
+        Ok::<_, Error>(folding.rebuilt)
     })?;
-    let rebuilt = folding.rebuilt;
     generation.put_meta(LAYOUT, &LAYOUT_FINGERPRINT.to_le_bytes());
     generation.put_meta(SEMANTICS, &SEMANTICS_FINGERPRINT.to_le_bytes());
     generation.finish(Some(target))?;
     Ok(rebuilt)
 }
 
-fn send_frames(reader: &Reader, target: Position, frames: &crossbeam_channel::Sender<Result<Frame, Error>>) {
+fn send_frames(reader: &Reader, target: Position, frames: &Sender<Result<Frame, Error>>) {
     let all = match reader.frames(Position::FIRST) {
         Ok(all) => all,
         Err(error) => {
@@ -93,25 +116,55 @@ fn send_frames(reader: &Reader, target: Position, frames: &crossbeam_channel::Se
     }
 }
 
-struct Folding<'g, 's> {
-    generation: &'g mut Rebuild<'s>,
-    limits: &'g Limits,
+/// Writes what was frozen, while more is folded.
+fn write_jobs(rows: &Rows<'_, '_>, limits: &Limits, jobs: &Receiver<Job>, outcomes: &Sender<Result<Done, Error>>) {
+    for job in jobs {
+        let outcome = write_job(rows, limits, &job);
+        if outcomes.send(outcome).is_err() {
+            return;
+        }
+    }
+}
+
+fn write_job(rows: &Rows<'_, '_>, limits: &Limits, job: &Job) -> Result<Done, Error> {
+    let mut sessions = Vec::with_capacity(job.sessions.len());
+    for frozen in &job.sessions {
+        let placed = write_session(&mut Locked(rows), frozen, job.up_to, limits, 0)?;
+        sessions.push((frozen.stream, placed, frozen.state.header().last_seq));
+    }
+    let mut generation = rows.lock();
+    if generation.buffered_bytes() > limits.commit_bytes_soft_max {
+        generation.flush()?;
+    }
+    Ok(Done { up_to: job.up_to, sessions })
+}
+
+/// The new generation, which one thread writes and another reads.
+type Rows<'g, 's> = Mutex<&'g mut Rebuild<'s>>;
+
+struct Folding<'r, 'g, 's> {
+    generation: &'r Rows<'g, 's>,
+    limits: &'r Limits,
     names: BTreeMap<Stream, Arc<str>>,
     desks: BTreeMap<Stream, Desk>,
+    jobs: Sender<Job>,
+    written: Receiver<Result<Done, Error>>,
+    /// A job is under way.
+    writing: bool,
     unsaved: u64,
     rebuilt: Rebuilt,
     /// The last batch end.
     at: Option<Position>,
 }
 
-impl Folding<'_, '_> {
+impl Folding<'_, '_, '_> {
     fn frame(&mut self, frame: &Frame) -> Result<(), Error> {
         for entry in frame.entries() {
             let entry = entry?;
             let event = event::decode(entry.position, entry.stream, entry.seq, entry.bytes).map_err(|source| Error::Event { position: entry.position, source })?;
             self.bring(entry.stream, entry.seq.get())?;
             let Some(desk) = self.desks.get_mut(&entry.stream) else { continue };
-            desk.fold(self.generation, &event)?.map_err(|source| Error::Row { session: desk.name.to_string(), source })?;
+            desk.fold(&mut Locked(self.generation), &event)?.map_err(|source| Error::Row { session: desk.name.to_string(), source })?;
             if let Some((source, seq)) = &event.source.stream {
                 desk.raise(source, *seq);
             }
@@ -138,56 +191,67 @@ impl Folding<'_, '_> {
             Desk::new(name, stream)
         } else {
             let lost = || crate::state::BadRow::new(crate::state::RowRef::HEADER, "missing");
-            Desk::load(self.generation, name.clone(), stream, seq - 1, 0)?.ok_or_else(|| Error::Row { session: name.to_string(), source: lost() })?
+            Desk::load(&mut Locked(self.generation), name.clone(), stream, seq - 1, 0)?.ok_or_else(|| Error::Row { session: name.to_string(), source: lost() })?
         };
         self.desks.insert(stream, desk);
         Ok(())
     }
 
-    /// Writes every session that changed, at the last batch end; the idle ones leave memory.
+    /// Hands every session that changed to the writing thread, as it is at the last batch end.
     fn flush(&mut self) -> Result<(), Error> {
-        let Some(at) = self.at else { return Ok(()) };
+        let Some(up_to) = self.at else { return Ok(()) };
+        self.settle()?;
         self.unsaved = 0;
+        // What the last job wrote and nothing touched since leaves memory.
         self.desks.retain(|_, desk| desk.session.state.header().last_seq > desk.session.state.saved());
-        for desk in self.desks.values_mut() {
-            let Some(last_position) = desk.last_position else { continue };
-            let saved = desk.session.state.header().last_seq;
-            let frozen = desk.freeze(last_position, true);
-            desk.placed = write_session(self.generation, &frozen, at, self.limits, 0)?;
-            drop(frozen);
-            desk.session.written(saved);
+        let sessions = self.desks.values_mut().filter_map(|desk| Some(desk.freeze(desk.last_position?, true))).collect();
+        self.writing = true;
+        self.jobs.send(Job { up_to, sessions }).map_err(|_| Error::Stopped { reason: "the rows are not written any more".to_owned() })
+    }
+
+    /// Waits for the job under way.
+    fn settle(&mut self) -> Result<(), Error> {
+        if !std::mem::take(&mut self.writing) {
+            return Ok(());
         }
-        if self.generation.buffered_bytes() > self.limits.commit_bytes_soft_max {
-            self.generation.flush()?;
+        let done = self.written.recv().map_err(|_| Error::Stopped { reason: "the rows are not written any more".to_owned() })??;
+        for (stream, placed, saved) in done.sessions {
+            if let Some(desk) = self.desks.get_mut(&stream) {
+                desk.placed = placed;
+                desk.session.written(saved);
+            }
         }
         Ok(())
     }
 }
 
-impl Sink for Rebuild<'_> {
+/// Takes the generation for one call at a time.
+struct Locked<'r, 'g, 's>(&'r Rows<'g, 's>);
+
+impl Sink for Locked<'_, '_, '_> {
     fn put_row(&mut self, key: &RowKey, version: Position, bytes: &[u8]) -> Result<(), Error> {
-        Ok(Rebuild::put_row(self, key, version, bytes)?)
+        Ok(self.0.lock().put_row(key, version, bytes)?)
     }
     fn delete_row(&mut self, key: &RowKey, version: Position) -> Result<(), Error> {
-        Rebuild::delete_row(self, key, version);
+        self.0.lock().delete_row(key, version);
         Ok(())
     }
     fn row(&mut self, key: &RowKey) -> Result<Option<AlignedVec>, Error> {
-        readable(Rebuild::row(self, key, None))
+        readable(self.0.lock().row(key, None))
     }
     fn put_index(&mut self, key: &[u8], value: &[u8]) -> Result<(), Error> {
-        Ok(Rebuild::put_index(self, key, value)?)
+        Ok(self.0.lock().put_index(key, value)?)
     }
     fn delete_index(&mut self, key: &[u8]) {
-        Rebuild::delete_index(self, key);
+        self.0.lock().delete_index(key);
     }
 }
 
-impl Source for Rebuild<'_> {
+impl Source for Locked<'_, '_, '_> {
     fn row(&mut self, key: &RowKey) -> Result<Option<AlignedVec>, Error> {
-        readable(Rebuild::row(self, key, None))
+        readable(self.0.lock().row(key, None))
     }
     fn index(&mut self, key: &[u8]) -> Result<Option<Vec<u8>>, Error> {
-        Ok(self.get_index(key)?)
+        Ok(self.0.lock().get_index(key)?)
     }
 }

@@ -18,10 +18,10 @@ pub enum Sequence {
     Diagnostics,
 }
 
-/// Entries in a page: small enough that rewriting the last page at each checkpoint stays cheap.
-pub const PAGE_ENTRIES: i64 = 16;
+/// Entries in a page: large enough to compress, small enough that rewriting the last page at each checkpoint stays cheap.
+pub const PAGE_ENTRIES: i64 = 32;
 
-/// Sixteen neighbours of one sequence, and the unit in which they are archived.
+/// Neighbours of one sequence, and the unit in which they are archived.
 #[derive(Archive, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 #[rkyv(derive(Debug))]
 pub struct Page {
@@ -46,7 +46,6 @@ pub struct Entry {
 /// What an entry is.
 #[derive(Archive, Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[rkyv(derive(Debug))]
-#[rkyv(attr(allow(missing_docs, reason = "its fields are documented on the type that it archives")))]
 pub enum Body {
     /// A turn; its items are the timeline entries that name it.
     Turn(Turn),
@@ -58,23 +57,12 @@ pub enum Body {
     Result(LoneResult),
     /// A question and what became of it.
     Interaction(Interaction),
-    /// An artifact was stated in the timeline (by id).
-    ArtifactRef {
-        /// Artifact id.
-        id: String,
-    },
-    /// Evidence was stated in the timeline.
-    EvidenceRef {
-        /// Evidence id.
-        id: String,
-    },
+    /// An artifact was stated in the timeline, by id.
+    ArtifactRef(String),
+    /// Evidence was stated in the timeline, by id.
+    EvidenceRef(String),
     /// A compaction of the agent's context.
-    Compaction {
-        /// started or completed.
-        phase: String,
-        /// JSON.
-        detail: Option<String>,
-    },
+    Compaction(Compaction),
     /// An artifact (shelf).
     Artifact(Artifact),
     /// A document (shelf).
@@ -176,25 +164,39 @@ impl Mark {
 /// Content of a part or a result.
 #[derive(Archive, Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[rkyv(derive(Debug))]
-#[rkyv(attr(allow(missing_docs, reason = "its fields are documented on the type that it archives")))]
 pub enum Content {
     /// Text.
     Text(Chunked),
     /// JSON, verbatim.
     Json(Chunked),
     /// Too large to keep here: it stays in the log and is fetched by reference.
-    Payload {
-        /// How it begins.
-        preview: String,
-        /// Its whole length.
-        bytes: u64,
-        /// Digest of the whole of it.
-        digest: [u8; 16],
-        /// Seq of the event that holds it.
-        seq: u64,
-        /// Whether it is JSON rather than text.
-        json: bool,
-    },
+    Payload(Logged),
+}
+
+/// A content that stays in the log.
+#[derive(Archive, Serialize, Deserialize, Clone, Debug, PartialEq)]
+#[rkyv(derive(Debug))]
+pub struct Logged {
+    /// How it begins.
+    pub preview: String,
+    /// Its whole length.
+    pub bytes: u64,
+    /// Digest of the whole of it.
+    pub digest: [u8; 16],
+    /// Seq of the event that holds it.
+    pub seq: u64,
+    /// Whether it is JSON rather than text.
+    pub json: bool,
+}
+
+/// A compaction of the agent's context.
+#[derive(Archive, Serialize, Deserialize, Clone, Debug, PartialEq)]
+#[rkyv(derive(Debug))]
+pub struct Compaction {
+    /// started or completed.
+    pub phase: String,
+    /// JSON.
+    pub detail: Option<String>,
 }
 
 /// A text, reasoning or activity part.

@@ -74,6 +74,8 @@ struct Known {
 
 /// Ids in memory beyond this are dropped once their rows are written.
 const IDS_IN_MEMORY_MAX: usize = 16_384;
+/// Ids of which a part of the digest is remembered; a longer session asks its rows about every new id.
+const IDS_MARKED_MAX: usize = 262_144;
 
 /// The names of a session that are in memory.
 #[derive(Clone, Debug)]
@@ -83,17 +85,19 @@ pub struct Lookup {
     hot: [BTreeMap<String, i64>; 4],
     /// Nothing was dropped since the session was empty: what is not here does not exist.
     whole: bool,
+    /// Of a session that was empty when it came to memory: a part of every digest ever put, so that a new id is known to be new.
+    put: Option<BTreeSet<u32>>,
 }
 
 impl Lookup {
     /// Of a session that is empty.
     pub fn empty() -> Self {
-        Self { ids: BTreeMap::new(), fresh: BTreeSet::new(), hot: Default::default(), whole: true }
+        Self { ids: BTreeMap::new(), fresh: BTreeSet::new(), hot: Default::default(), whole: true, put: Some(BTreeSet::new()) }
     }
 
     /// Of a session whose names are in rows.
     pub fn of_rows() -> Self {
-        Self { whole: false, ..Self::empty() }
+        Self { whole: false, put: None, ..Self::empty() }
     }
 
     fn hot_of(space: Space) -> Option<usize> {
@@ -115,7 +119,7 @@ impl Lookup {
         match self.ids.get(&key) {
             Some(Known { ordinal: Some(ordinal), .. }) => Found::At(*ordinal),
             Some(Known { ordinal: None, .. }) => Found::Absent,
-            None if self.whole => Found::Absent,
+            None if self.whole || self.put.as_ref().is_some_and(|put| !put.contains(&mark(&key.1))) => Found::Absent,
             None => Found::Ask(row_of(key.0, &key.1, epoch)),
         }
     }
@@ -125,6 +129,10 @@ impl Lookup {
         let key = (space.on_shelf(), digest(space, id));
         self.ids.insert(key, Known { ordinal: Some(ordinal), changed: seq });
         self.fresh.insert(key);
+        self.put = self.put.take().filter(|put| put.len() < IDS_MARKED_MAX);
+        if let Some(put) = &mut self.put {
+            put.insert(mark(&key.1));
+        }
         self.heat(space, id, ordinal);
     }
 
@@ -142,11 +150,6 @@ impl Lookup {
     pub fn end_epoch(&mut self) {
         self.ids.retain(|(shelf, _), _| *shelf);
         self.fresh.retain(|(shelf, _)| *shelf);
-        self.cool();
-    }
-
-    /// Forgets which ids are streaming; they are found again by digest.
-    pub fn cool(&mut self) {
         self.hot.iter_mut().for_each(BTreeMap::clear);
     }
 
@@ -182,7 +185,6 @@ impl Lookup {
             let row = |digest: &Digest| digest.first_chunk::<8>().copied().unwrap_or_default();
             let kept: BTreeSet<_> = self.ids.iter().filter(|(_, known)| known.changed > saved).map(|((shelf, digest), _)| (*shelf, row(digest))).collect();
             self.ids.retain(|(shelf, digest), _| kept.contains(&(*shelf, row(digest))));
-            self.cool();
             self.whole = false;
         }
     }
@@ -204,6 +206,10 @@ fn digest(space: Space, id: &str) -> Digest {
     hasher.update(&[space as u8]);
     hasher.update(id.as_bytes());
     short(&hasher.finalize())
+}
+
+fn mark(digest: &Digest) -> u32 {
+    u32::from_le_bytes(digest.last_chunk::<4>().copied().unwrap_or_default())
 }
 
 fn row_of(shelf: bool, digest: &Digest, epoch: u32) -> RowRef {

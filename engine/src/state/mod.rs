@@ -29,7 +29,7 @@ pub use lookup::Space;
 pub(crate) use lookup::{row_of_digest, row_of_id};
 pub use reduce::{INLINE_BYTES_MAX, PREVIEW_BYTES_MAX, value_of};
 pub use rows::{BadRow, Field, RowKind, RowRef, piece_ordinal};
-pub(crate) use rows::read_ids;
+pub(crate) use rows::IdRow;
 pub use lookup::Lookup;
 pub use session::{Need, Session, State};
 

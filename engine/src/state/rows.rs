@@ -3,7 +3,6 @@
 //! **Invariant:** a row is addressed by kind, epoch and ordinal alone; its bytes are one rkyv archive, equal for equal values.
 
 use rkyv::util::AlignedVec;
-use rkyv::{Archive, Deserialize, Serialize};
 
 use super::entry::{Page, Sequence};
 use super::header::Header;
@@ -57,11 +56,33 @@ impl RowRef {
     pub const HEADER: Self = Self { kind: RowKind::Header, epoch: 0, ordinal: 0 };
 }
 
-/// Ids that share a row: digest and ordinal, in the order of the digests.
-#[derive(Archive, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
+/// Ids that share a row: digest and ordinal, in the order of the digests. All share their first eight bytes, which are the row's place.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct IdRow {
     /// Digest and ordinal.
     pub ids: Vec<([u8; 16], i64)>,
+}
+
+/// A stored id: the last eight bytes of its digest, and the ordinal.
+const ID_BYTES: usize = 16;
+
+impl IdRow {
+    /// The row's bytes. There is one such row for nearly every message, so it is no archive but sixteen bytes.
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        self.ids.iter().flat_map(|(digest, ordinal)| digest.iter().skip(8).copied().chain(ordinal.to_le_bytes())).collect()
+    }
+
+    pub(crate) fn from_bytes(row: RowRef, bytes: &[u8]) -> Result<Self, BadRow> {
+        let (entries, []) = bytes.as_chunks::<ID_BYTES>() else { return Err(BadRow::new(row, "cut short")) };
+        let read = |entry: &[u8; ID_BYTES]| {
+            let (rest, ordinal) = entry.split_at(8);
+            let mut digest = [0; 16];
+            let bytes = row.ordinal.to_be_bytes().into_iter().chain(rest.iter().copied());
+            digest.iter_mut().zip(bytes).for_each(|(place, byte)| *place = byte);
+            (digest, i64::from_le_bytes(ordinal.first_chunk::<8>().copied().unwrap_or_default()))
+        };
+        Ok(Self { ids: entries.iter().map(read).collect() })
+    }
 }
 
 /// A row does not hold what its place promises. Treated as a cache miss: the session is folded again from the log.
@@ -122,4 +143,4 @@ macro_rules! archives {
     )* };
 }
 
-archives! { write_page read_page Page, write_header read_header Header, write_ids read_ids IdRow }
+archives! { write_page read_page Page, write_header read_header Header }

@@ -10,7 +10,7 @@ use super::archive::PageArchive;
 use super::entry::{Entry, PAGE_ENTRIES, Page, Sequence};
 use super::header::Header;
 use super::lookup::{Lookup, Space};
-use super::rows::{BadRow, RowKind, RowRef, read_header, read_ids, read_page, write_header, write_ids};
+use super::rows::{BadRow, IdRow, RowKind, RowRef, read_header, read_page, write_header};
 
 /// A page in memory, with the seq of its last change and its archive once somebody asked for it.
 #[derive(Clone, Debug)]
@@ -206,15 +206,14 @@ impl State {
 
 impl Session {
     /// Rows of ids that changed since the last call. Cost: proportional to them.
-    pub fn take_changed_ids(&mut self) -> Vec<(RowRef, AlignedVec)> {
+    pub fn take_changed_ids(&mut self) -> Vec<(RowRef, Vec<u8>)> {
         let rows = self.lookup.take_changed(self.state.header.epoch);
-        rows.into_iter().map(|(row, ids)| (row, write_ids(&ids))).collect()
+        rows.into_iter().map(|(row, ids)| (row, ids.to_bytes())).collect()
     }
 
     /// Says that everything up to `saved` is in rows. Names of pages that left memory are found through their rows again.
     pub fn written(&mut self, saved: u64) {
         Arc::make_mut(&mut self.state).written(saved);
-        self.lookup.cool();
         self.lookup.evict(saved);
     }
 
@@ -223,7 +222,7 @@ impl Session {
         let row = need.row;
         match row.kind {
             RowKind::Ids | RowKind::ShelfIds => {
-                let ids = bytes.map(|bytes| read_ids(row, bytes)).transpose()?.unwrap_or_default();
+                let ids = bytes.map(|bytes| IdRow::from_bytes(row, bytes)).transpose()?.unwrap_or_default();
                 if let Some((space, id)) = &need.id {
                     self.lookup.supply(row, &ids, (*space, id));
                 }

@@ -67,10 +67,10 @@ impl<'p> Item<'p> {
                 ItemKind::Result(ResultItem { leaves, ordinal, tool: &lone.tool, index: 0, result: &lone.result })
             }
             ArchivedBody::Interaction(asked) => ItemKind::Interaction(InteractionItem { asked }),
-            ArchivedBody::ArtifactRef { id } => ItemKind::ArtifactRef(id),
-            ArchivedBody::EvidenceRef { id } => ItemKind::EvidenceRef(id),
-            ArchivedBody::Compaction { phase, detail } => {
-                ItemKind::Compaction { phase, detail: detail.as_ref().map(|detail| detail.as_str()) }
+            ArchivedBody::ArtifactRef(id) => ItemKind::ArtifactRef(id),
+            ArchivedBody::EvidenceRef(id) => ItemKind::EvidenceRef(id),
+            ArchivedBody::Compaction(marked) => {
+                ItemKind::Compaction { phase: &marked.phase, detail: marked.detail.as_ref().map(|detail| detail.as_str()) }
             }
             _ => ItemKind::Other,
         }

@@ -139,8 +139,8 @@ const PAYLOAD_BYTES_MAX: u64 = 64 << 10;
 /// Every content of an entry that stays in the log: field, bytes, seq and message.
 fn payloads<'e>(entry: &'e ArchivedEntry, mut each: impl FnMut(Field, u64, u64, Option<&'e str>)) {
     let mut content = |field, content: &'e rkyv::option::ArchivedOption<ArchivedContent>, message| {
-        if let Some(ArchivedContent::Payload { bytes, seq, .. }) = content.as_ref() {
-            each(field, bytes.to_native(), seq.to_native(), message);
+        if let Some(ArchivedContent::Payload(logged)) = content.as_ref() {
+            each(field, logged.bytes.to_native(), logged.seq.to_native(), message);
         }
     };
     match &entry.body {
@@ -158,7 +158,7 @@ fn payloads<'e>(entry: &'e ArchivedEntry, mut each: impl FnMut(Field, u64, u64, 
 fn text_of(content: &ArchivedContent) -> Option<&ArchivedChunked> {
     match content {
         ArchivedContent::Text(text) | ArchivedContent::Json(text) => Some(text),
-        ArchivedContent::Payload { .. } => None,
+        ArchivedContent::Payload(_) => None,
     }
 }
 
@@ -210,7 +210,7 @@ fn beside(entry: &ArchivedEntry) -> u64 {
             let decided = asked.decision.as_ref().map_or(0, |decision| length(&decision.payload) + length(&decision.receipt));
             length(&asked.request) + length(&asked.interrupt) + decided
         }
-        ArchivedBody::Compaction { detail, .. } => length(detail),
+        ArchivedBody::Compaction(marked) => length(&marked.detail),
         _ => 0,
     }
 }

@@ -12,7 +12,7 @@ use super::window::find_id;
 use crate::error::Error;
 use crate::state::{
     ArchivedBody, ArchivedChunked, ArchivedEntry, Artifact, BadRow, Diagnostic, Field, PAGE_ENTRIES, PathArtifact, RowKind, RowRef,
-    Sequence, Space, piece_ordinal, read_ids, row_of_id, value_of,
+    Sequence, Space, piece_ordinal, IdRow, row_of_id, value_of,
 };
 
 /// A document of a session, without its value.
@@ -193,6 +193,6 @@ fn document_ordinal(found: &Found<'_>, name: &str) -> Result<Option<i64>, Troubl
     }
     let (digest, row) = row_of_id(Space::Document, name, 0);
     let Some(bytes) = found.optional(row)? else { return Ok(None) };
-    let ids = read_ids(row, &bytes)?;
+    let ids = IdRow::from_bytes(row, &bytes)?;
     Ok(ids.ids.iter().find(|(known, _)| *known == digest).map(|(_, ordinal)| *ordinal))
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use turnstore_storage::Seq;
 
 use super::leaves::Leaves;
-use crate::state::{ArchivedChunked, ArchivedContent, Field};
+use crate::state::{ArchivedChunked, ArchivedContent, ArchivedLogged, Field};
 
 /// A value that stays in the log because it is too large for a window: what [`crate::View::payload`] takes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,7 +55,7 @@ pub struct LongText<'p> {
 #[derive(Clone, Debug)]
 enum Source<'p> {
     Pieces(&'p ArchivedChunked),
-    Payload { preview: &'p str, reference: PayloadRef },
+    Payload { logged: &'p ArchivedLogged, message: Option<&'p str> },
 }
 
 impl<'p> LongText<'p> {
@@ -63,16 +63,11 @@ impl<'p> LongText<'p> {
         Self { leaves, ordinal, field, source: Source::Pieces(text), json: false }
     }
 
-    pub(crate) fn of_content(leaves: &'p Leaves, ordinal: i64, field: Field, content: &'p ArchivedContent, message: Option<&str>) -> Self {
+    pub(crate) fn of_content(leaves: &'p Leaves, ordinal: i64, field: Field, content: &'p ArchivedContent, message: Option<&'p str>) -> Self {
         let (source, json) = match content {
             ArchivedContent::Text(text) => (Source::Pieces(text), false),
             ArchivedContent::Json(text) => (Source::Pieces(text), true),
-            ArchivedContent::Payload { preview, bytes, seq, json, .. } => {
-                let session = leaves.session.clone();
-                let message = message.map(str::to_owned);
-                let reference = PayloadRef { session, seq: seq.to_native(), message, bytes: bytes.to_native(), json: *json };
-                (Source::Payload { preview, reference }, *json)
-            }
+            ArchivedContent::Payload(logged) => (Source::Payload { logged, message }, logged.json),
         };
         Self { leaves, ordinal, field, source, json }
     }
@@ -81,7 +76,7 @@ impl<'p> LongText<'p> {
     pub fn bytes(&self) -> u64 {
         match &self.source {
             Source::Pieces(text) => text.sealed_bytes.to_native() + text.tail.len() as u64,
-            Source::Payload { reference, .. } => reference.bytes,
+            Source::Payload { logged, .. } => logged.bytes.to_native(),
         }
     }
 
@@ -104,11 +99,15 @@ impl<'p> LongText<'p> {
     }
 
     /// The reference under which the whole is read, when it stays in the log.
-    pub fn payload(&self) -> Option<&PayloadRef> {
-        match &self.source {
-            Source::Payload { reference, .. } => Some(reference),
-            Source::Pieces(_) => None,
-        }
+    pub fn payload(&self) -> Option<PayloadRef> {
+        let Source::Payload { logged, message } = &self.source else { return None };
+        Some(PayloadRef {
+            session: self.leaves.session.clone(),
+            seq: logged.seq.to_native(),
+            message: message.map(str::to_owned),
+            bytes: logged.bytes.to_native(),
+            json: logged.json,
+        })
     }
 
     fn sealed(&self) -> impl Iterator<Item = &'p str> + use<'p> {
@@ -124,7 +123,7 @@ impl<'p> LongText<'p> {
     pub fn pieces(&self) -> impl Iterator<Item = &'p str> + use<'p> {
         let last = match &self.source {
             Source::Pieces(text) => (!self.truncated()).then(|| text.tail.as_str()),
-            Source::Payload { preview, .. } => Some(self.logged().unwrap_or(preview)),
+            Source::Payload { logged, .. } => Some(self.logged().unwrap_or(&logged.preview)),
         };
         self.sealed().chain(last).filter(|piece| !piece.is_empty())
     }

@@ -11,7 +11,7 @@ use crate::cursor::{Cursor, CursorError, Way};
 use crate::error::Error;
 use crate::limits::Limits;
 use crate::state::{
-    ArchivedBody, ArchivedEntry, ArchivedPartRole, PAGE_ENTRIES, PartRole, RowKind, Sequence, Space, read_ids, row_of_digest, row_of_id,
+    ArchivedBody, ArchivedEntry, ArchivedPartRole, PAGE_ENTRIES, PartRole, RowKind, Sequence, Space, IdRow, row_of_digest, row_of_id,
 };
 
 /// How much is asked for: items and bytes, whichever is reached first.
@@ -236,7 +236,7 @@ fn find_digest(found: &Found<'_>, digest: &[u8; 16]) -> Result<Option<i64>, Trou
     let row = row_of_digest(digest, found.outline.epoch);
     debug_assert!(row.kind == RowKind::Ids);
     let Some(bytes) = found.optional(row)? else { return Ok(None) };
-    let ids = read_ids(row, &bytes)?;
+    let ids = IdRow::from_bytes(row, &bytes)?;
     Ok(ids.ids.iter().find(|(known, _)| known == digest).map(|(_, ordinal)| *ordinal))
 }
 

@@ -10,7 +10,7 @@ use turnstore::state::{RowKind, RowRef, Session};
 use turnstore::{Position, Seq, Stream};
 
 /// A fact as its parts, so that a failing case prints small and shrinks well.
-pub type Made = Fact<'static>;
+pub(crate) type Made = Fact<'static>;
 
 fn id(prefix: &'static str, many: u8) -> impl Strategy<Value = Text<'static>> {
     (0..many).prop_map(move |n| Text::from(format!("{prefix}{n}")))
@@ -156,7 +156,7 @@ fn history_fact() -> impl Strategy<Value = Made> {
 }
 
 /// Any fact that the reducer folds, over small families of ids, so that they meet.
-pub fn fact() -> impl Strategy<Value = Made> {
+pub(crate) fn fact() -> impl Strategy<Value = Made> {
     prop_oneof![
         10 => part_fact(),
         6 => tool_fact(),
@@ -173,12 +173,12 @@ pub fn fact() -> impl Strategy<Value = Made> {
 }
 
 /// Up to `many` facts of one session.
-pub fn facts(many: usize) -> impl Strategy<Value = Vec<Made>> {
+pub(crate) fn facts(many: usize) -> impl Strategy<Value = Vec<Made>> {
     proptest::collection::vec(fact(), 1..many)
 }
 
 /// A fact in its place.
-pub fn event<'a>(seq: u64, fact: &Fact<'a>) -> Event<'a> {
+pub(crate) fn event<'a>(seq: u64, fact: &Fact<'a>) -> Event<'a> {
     Event {
         position: Position::new(seq).unwrap(),
         session: Stream::FIRST,
@@ -192,20 +192,20 @@ pub fn event<'a>(seq: u64, fact: &Fact<'a>) -> Event<'a> {
 }
 
 /// A session whose rows are a map: what a store does, without one.
-pub struct Desk {
-    pub session: Session,
-    pub rows: BTreeMap<RowRef, Vec<u8>>,
-    pub seq: u64,
-    pub rows_read: u64,
-    pub bytes_written: u64,
+pub(crate) struct Desk {
+    pub(crate) session: Session,
+    pub(crate) rows: BTreeMap<RowRef, Vec<u8>>,
+    pub(crate) seq: u64,
+    pub(crate) rows_read: u64,
+    pub(crate) bytes_written: u64,
 }
 
 impl Desk {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { session: Session::empty(), rows: BTreeMap::new(), seq: 0, rows_read: 0, bytes_written: 0 }
     }
 
-    pub fn fold(&mut self, fact: &Fact<'_>) {
+    pub(crate) fn fold(&mut self, fact: &Fact<'_>) {
         while let Some(need) = self.session.missing(fact) {
             self.rows_read += 1;
             let row = self.rows.get(&need.row).map(Vec::as_slice);
@@ -215,17 +215,18 @@ impl Desk {
         self.session.reduce(&event(self.seq, fact));
     }
 
-    pub fn checkpoint(&mut self) {
+    pub(crate) fn checkpoint(&mut self) {
         let rows = self.session.state.changed_rows().unwrap();
-        for (row, bytes) in rows.into_iter().chain(self.session.take_changed_ids()) {
+        let ids = self.session.take_changed_ids();
+        for (row, bytes) in rows.into_iter().map(|(row, bytes)| (row, bytes.to_vec())).chain(ids) {
             self.bytes_written += bytes.len() as u64;
-            self.rows.insert(row, bytes.to_vec());
+            self.rows.insert(row, bytes);
         }
         self.session.written(self.seq);
     }
 
     /// Forgets everything in memory.
-    pub fn evict(&mut self) {
+    pub(crate) fn evict(&mut self) {
         self.checkpoint();
         let header = RowRef { kind: RowKind::Header, epoch: 0, ordinal: 0 };
         if let Some(row) = self.rows.get(&header).filter(|_| self.seq > 0) {
@@ -234,7 +235,7 @@ impl Desk {
     }
 
     /// Every row of the state's present epoch, as bytes.
-    pub fn canonical(&mut self) -> BTreeMap<RowRef, Vec<u8>> {
+    pub(crate) fn canonical(&mut self) -> BTreeMap<RowRef, Vec<u8>> {
         self.checkpoint();
         let epoch = self.session.state.header().epoch;
         self.rows.iter().filter(|(row, _)| row.epoch == 0 && epoch == 0 || row.epoch == epoch || matches!(row.kind, RowKind::Header | RowKind::Shelf | RowKind::Diagnostics | RowKind::ShelfIds)).map(|(row, bytes)| (*row, bytes.clone())).collect()

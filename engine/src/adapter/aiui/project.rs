@@ -205,9 +205,9 @@ impl<'s> Reader<'s> {
         match content {
             Content::Text(text) => Some(Value::String(self.text(ordinal, field, text))),
             Content::Json(text) => serde_json::from_str(&self.text(ordinal, field, text)).ok(),
-            Content::Payload { preview, seq, json, .. } => {
-                let whole = self.payloads.payload(*seq, id).unwrap_or_else(|| preview.clone());
-                if *json { serde_json::from_str(&whole).ok() } else { Some(Value::String(whole)) }
+            Content::Payload(logged) => {
+                let whole = self.payloads.payload(logged.seq, id).unwrap_or_else(|| logged.preview.clone());
+                if logged.json { serde_json::from_str(&whole).ok() } else { Some(Value::String(whole)) }
             }
         }
     }

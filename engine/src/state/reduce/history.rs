@@ -520,8 +520,8 @@ fn same(before: &[(i64, Entry)], drafts: &[Draft]) -> bool {
 /// Equal but for the seq at which results and large contents arrived.
 fn equal(one: &Body, two: &Body) -> bool {
     let timeless = |content: &mut Option<Content>| {
-        if let Some(Content::Payload { seq, .. }) = content {
-            *seq = 0;
+        if let Some(Content::Payload(logged)) = content {
+            logged.seq = 0;
         }
     };
     let plain = |body: &Body| {

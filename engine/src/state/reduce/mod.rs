@@ -15,7 +15,7 @@ use std::sync::Arc;
 pub use document::value_of;
 
 use super::chunked::{Chunked, Sealed, short};
-use super::entry::{Body, Content, Diagnostic, Entry, Sequence};
+use super::entry::{Body, Compaction, Content, Diagnostic, Entry, Logged, Sequence};
 use super::lookup::{Found, Lookup, Space};
 use super::rows::{Field, RowKind, piece_ordinal};
 use super::session::{Piece, Session, State};
@@ -67,7 +67,7 @@ impl Fold<'_> {
             Fact::DocumentPatched(patched) => self.document_patched(patched),
             Fact::HistoryImported(history) => self.history_imported(history),
             Fact::CompactionMarked(marked) => {
-                let body = Body::Compaction { phase: marked.phase.to_string(), detail: marked.detail.as_ref().map(json) };
+                let body = Body::Compaction(Compaction { phase: marked.phase.to_string(), detail: marked.detail.as_ref().map(json) });
                 let turn = self.state.header.current;
                 self.append(turn, body);
             }
@@ -167,7 +167,7 @@ impl Fold<'_> {
         if text.len() > INLINE_BYTES_MAX {
             let preview = text.get(..text.floor_char_boundary(PREVIEW_BYTES_MAX)).unwrap_or_default().to_owned();
             let digest = short(&blake3::hash(text.as_bytes()));
-            Content::Payload { preview, bytes: text.len() as u64, digest, seq: self.seq, json: is_json }
+            Content::Payload(Logged { preview, bytes: text.len() as u64, digest, seq: self.seq, json: is_json })
         } else if is_json {
             Content::Json(Chunked::of(text, sealed))
         } else {
