@@ -83,6 +83,8 @@ pub struct Lookup {
     ids: BTreeMap<(bool, Digest), Known>,
     fresh: BTreeSet<(bool, Digest)>,
     hot: [BTreeMap<String, i64>; 4],
+    /// What was found last: deltas of one part follow each other.
+    recent: Option<(Space, String, i64)>,
     /// Nothing was dropped since the session was empty: what is not here does not exist.
     whole: bool,
     /// Of a session that was empty when it came to memory: a part of every digest ever put, so that a new id is known to be new.
@@ -92,7 +94,7 @@ pub struct Lookup {
 impl Lookup {
     /// Of a session that is empty.
     pub fn empty() -> Self {
-        Self { ids: BTreeMap::new(), fresh: BTreeSet::new(), hot: Default::default(), whole: true, put: Some(BTreeSet::new()) }
+        Self { ids: BTreeMap::new(), fresh: BTreeSet::new(), hot: Default::default(), recent: None, whole: true, put: Some(BTreeSet::new()) }
     }
 
     /// Of a session whose names are in rows.
@@ -112,6 +114,9 @@ impl Lookup {
 
     /// Finds an id. Cost: one search by string for what is streaming, else one digest.
     pub fn find(&self, space: Space, id: &str, epoch: u32) -> Found {
+        if let Some((_, _, ordinal)) = self.recent.as_ref().filter(|(of, known, _)| *of == space && known == id) {
+            return Found::At(*ordinal);
+        }
         if let Some(ordinal) = Self::hot_of(space).and_then(|hot| self.hot.get(hot)?.get(id)) {
             return Found::At(*ordinal);
         }
@@ -138,6 +143,7 @@ impl Lookup {
 
     /// Makes an id that is streaming cheap to find.
     pub fn heat(&mut self, space: Space, id: &str, ordinal: i64) {
+        self.recall(space, id, ordinal);
         if let Some(hot) = Self::hot_of(space).and_then(|hot| self.hot.get_mut(hot)) {
             if hot.len() >= 64 {
                 hot.clear();
@@ -146,11 +152,20 @@ impl Lookup {
         }
     }
 
+    /// Notes what was found, for the next search.
+    pub fn recall(&mut self, space: Space, id: &str, ordinal: i64) {
+        match &mut self.recent {
+            Some((of, known, at)) if *of == space && known == id => *at = ordinal,
+            recent => *recent = Some((space, id.to_owned(), ordinal)),
+        }
+    }
+
     /// Forgets every name of the timeline: its epoch ended and the new one's names follow.
     pub fn end_epoch(&mut self) {
         self.ids.retain(|(shelf, _), _| *shelf);
         self.fresh.retain(|(shelf, _)| *shelf);
         self.hot.iter_mut().for_each(BTreeMap::clear);
+        self.recent = None;
     }
 
     /// Takes in the row that [`Found::Ask`] named.

@@ -23,6 +23,8 @@ pub(crate) enum Cached {
     Header(HeaderArchive),
     Page(PageArchive),
     Piece(Arc<str>),
+    /// Last seq of a session that an earlier process wrote.
+    Opened(u64),
 }
 
 impl Cached {
@@ -32,6 +34,7 @@ impl Cached {
                 Self::Header(header) => header.bytes().len(),
                 Self::Page(page) => page.bytes().len(),
                 Self::Piece(text) => text.len(),
+                Self::Opened(_) => 0,
             }
     }
 }

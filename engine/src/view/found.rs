@@ -18,6 +18,8 @@ use crate::state::{BadRow, Header, HeaderArchive, PAGE_ENTRIES, PageArchive, Row
 
 /// Kind under which the cache keeps contents of the log; no row has it.
 const PAYLOAD_KIND: u8 = u8::MAX;
+/// Kind under which the cache keeps what an earlier process wrote of a session; no row has it.
+const OPENED_KIND: u8 = u8::MAX - 1;
 
 /// Why a read did not succeed.
 #[derive(Debug)]
@@ -348,9 +350,9 @@ impl<'l> Found<'l> {
     /// A content that stays in the log, as a window shows it.
     pub(crate) fn payload(&self, seq: u64, message: Option<&str>) -> Result<Option<Arc<str>>, Trouble> {
         let Some(at) = Seq::new(seq) else { return Ok(None) };
-        let digest = blake3::hash(message.unwrap_or_default().as_bytes());
-        let name = i64::from_le_bytes(digest.as_bytes().first_chunk::<8>().copied().unwrap_or_default());
-        let key = RowKey { stream: self.stream, epoch: 0, kind: PAYLOAD_KIND, ordinal: seq.cast_signed() ^ name };
+        // Contents of one event differ by their message: a history holds many.
+        let name = message.unwrap_or_default().bytes().fold(0_u64, |name, byte| name.wrapping_mul(1_099_511_628_211) ^ u64::from(byte));
+        let key = RowKey { stream: self.stream, epoch: 0, kind: PAYLOAD_KIND, ordinal: seq.wrapping_add(name << 32).cast_signed() };
         let cache = &self.look.view.shared.cache;
         if let Some(Cached::Piece(text)) = cache.get(&key, 0) {
             return Ok(Some(text));
@@ -382,11 +384,21 @@ impl<'l> Found<'l> {
         if let Some(opened) = self.opened_seq {
             return Ok(opened);
         }
+        let cache = &self.look.view.shared.cache;
+        let key = RowKey { stream: self.stream, epoch: 0, kind: OPENED_KIND, ordinal: 0 };
+        let clock = self.look.checkpoint()?;
+        if let Some(Cached::Opened(seq)) = clock.and_then(|clock| cache.get(&key, clock.get())) {
+            return Ok(seq);
+        }
         let reader = self.look.reader()?;
         let placed = reader.index_get(&index::placed_key(self.stream))?;
         let placed = placed.and_then(|bytes| Placed::from_bytes(&bytes).ok()).unwrap_or_default();
         let now = placed.open_epoch == reader.open_epoch().get() && !reader.at_rest();
-        Ok(if now { placed.opened_seq } else { self.outline.last_seq })
+        let seq = if now { placed.opened_seq } else { self.outline.last_seq };
+        if let Some(clock) = clock {
+            cache.put(key, clock, clock.get(), Cached::Opened(seq));
+        }
+        Ok(seq)
     }
 }
 

@@ -88,7 +88,11 @@ impl Leaves {
         let mut wanted = Vec::new();
         let mut logged = Vec::new();
         if let Some(entry) = self.entry(ordinal) {
-            texts(entry, |field, text| wanted.push((field, text.sealed.to_native())));
+            texts(entry, |field, text| {
+                if text.sealed > 0 {
+                    wanted.push((field, text.sealed.to_native()));
+                }
+            });
             payloads(entry, |field, bytes, seq, message| logged.push((field, bytes, seq, message.map(str::to_owned))));
         }
         let mut left = bytes_max;

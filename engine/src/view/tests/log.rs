@@ -38,7 +38,7 @@ fn a_large_result_is_read_by_reference() {
         let Some(ItemKind::Tool(tool)) = page.items().next().map(|item| item.kind()) else { panic!("no call") };
         let content = tool.results().next().unwrap().content().unwrap();
         assert!(content.truncated() && large.starts_with(content.joined().as_ref()));
-        let payload = view.payload(content.payload().unwrap()).unwrap();
+        let payload = view.payload(&content.payload().unwrap()).unwrap();
         assert_eq!(payload.as_str(), large);
         assert!(payload.pieces().count() > 2 && payload.pieces().all(|piece| piece.len() <= 1 << 20));
         assert_eq!(payload.pieces().collect::<String>(), large);
