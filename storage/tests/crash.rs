@@ -212,8 +212,8 @@ fn refusals(work: impl Fn(&mut Sim, &Storage) -> Result<(), Stop>) -> u64 {
         let result = work(&mut sim, &storage);
         let failed = sim.disk.failed().is_some();
         sim.disk.fail_never();
-        if result.is_ok() {
-            assert!(!failed, "operation {n} failed and nobody was told");
+        assert_eq!(result.is_err(), failed, "operation {n}: an error without a fault, or a fault that nobody was told");
+        if !failed {
             return n - 1;
         }
         let again = sim.append(&storage, Durability::Durable);
