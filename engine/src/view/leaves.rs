@@ -95,6 +95,9 @@ impl Leaves {
             });
             payloads(entry, |field, bytes, seq, message| logged.push((field, bytes, seq, message.map(str::to_owned))));
         }
+        if wanted.is_empty() && logged.is_empty() {
+            return Ok(());
+        }
         let mut left = bytes_max;
         for (field, bytes, seq, message) in logged {
             if bytes > PAYLOAD_BYTES_MAX || bytes > left {

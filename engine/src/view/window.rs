@@ -77,7 +77,7 @@ impl Budget {
 }
 
 /// Takes entries below `high`, newest first; returns the lowest ordinal taken.
-fn walk_older(found: &Found<'_>, leaves: &mut Leaves, high: i64, mut left: Budget) -> Result<i64, Trouble> {
+fn walk_older(found: &Found<'_>, leaves: &mut Leaves, high: i64, left: &mut Budget) -> Result<i64, Trouble> {
     let mut low = high;
     let mut turn_of_last = None;
     while low > found.outline.first {
@@ -95,7 +95,7 @@ fn walk_older(found: &Found<'_>, leaves: &mut Leaves, high: i64, mut left: Budge
 }
 
 /// Takes entries from `low` on, oldest first; returns the ordinal after the last one taken.
-fn walk_newer(found: &Found<'_>, leaves: &mut Leaves, low: i64, mut left: Budget) -> Result<i64, Trouble> {
+fn walk_newer(found: &Found<'_>, leaves: &mut Leaves, low: i64, left: &mut Budget) -> Result<i64, Trouble> {
     let mut high = low;
     let mut after_turn = false;
     while high < found.outline.next {
@@ -115,18 +115,23 @@ fn walk_newer(found: &Found<'_>, leaves: &mut Leaves, low: i64, mut left: Budget
 /// A part of the timeline, with every text and turn that belongs to it.
 pub(super) fn read(found: &Found<'_>, way: Way, from: i64, budget: Budget, since: Option<u64>) -> Result<Page, Trouble> {
     let mut leaves = Leaves::new(found);
+    let mut left = budget;
     let (low, high) = match way {
-        Way::Older => (walk_older(found, &mut leaves, from, budget)?, from),
-        Way::Newer => (from, walk_newer(found, &mut leaves, from, budget)?),
+        Way::Older => (walk_older(found, &mut leaves, from, &mut left)?, from),
+        Way::Newer => (from, walk_newer(found, &mut leaves, from, &mut left)?),
     };
-    let mut bytes = budget.bytes;
+    // Only a first entry that is larger than the whole window leaves nothing.
+    let cut = left.bytes == 0;
+    let mut bytes = if cut { budget.bytes } else { u64::MAX };
     for ordinal in low..high {
         let turn = leaves.entry(ordinal).and_then(|entry| entry.turn.as_ref().map(|turn| turn.to_native()));
         if let Some(turn) = turn.filter(|turn| !(low..high).contains(turn)) {
             leaves.need(found, turn)?;
         }
         leaves.load_text(found, ordinal, bytes)?;
-        bytes = bytes.saturating_sub(leaves.entry(ordinal).map_or(0, weight));
+        if cut {
+            bytes = bytes.saturating_sub(leaves.entry(ordinal).map_or(0, weight));
+        }
     }
     if high < found.outline.next {
         leaves.need(found, high)?;
