@@ -98,7 +98,8 @@ impl Batch {
         if let Some((index, reason)) = &self.refused {
             return Err(Error::Rejected { index: *index, reason: reason.clone() });
         }
-        let too_large = |what, bytes: usize, limit, max: usize| Err(Error::TooLarge { what, bytes: bytes as u64, limit, bytes_max: max as u64 });
+        let too_large =
+            |what, bytes: usize, limit, max: usize| Err(Error::TooLarge { what, bytes: bytes as u64, limit, bytes_max: max as u64 });
         if self.spans.len() > limits.batch_facts_max {
             return too_large("a batch", self.spans.len(), "batch_facts_max", limits.batch_facts_max);
         }

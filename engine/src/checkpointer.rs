@@ -81,7 +81,13 @@ impl Sink for Checkpoint<'_> {
 }
 
 /// The thread's life: ends when the writer drops its end.
-pub(crate) fn run(shared: &Shared, storage: &Storage, jobs: &Receiver<Job>, outcomes: &Sender<Result<Done, Error>>, wake: &Sender<Command>) {
+pub(crate) fn run(
+    shared: &Shared,
+    storage: &Storage,
+    jobs: &Receiver<Job>,
+    outcomes: &Sender<Result<Done, Error>>,
+    wake: &Sender<Command>,
+) {
     for job in jobs {
         let outcome = write(storage, job, &shared.limits, shared.open_epoch.get());
         if outcomes.send(outcome).is_err() {
@@ -106,7 +112,13 @@ fn write(storage: &Storage, job: Job, limits: &Limits, open_epoch: u64) -> Resul
 }
 
 /// Writes what changed of a session, at version `up_to`; answers what the index now holds of it.
-pub(crate) fn write_session(sink: &mut impl Sink, frozen: &Frozen, up_to: Position, limits: &Limits, open_epoch: u64) -> Result<Placed, Error> {
+pub(crate) fn write_session(
+    sink: &mut impl Sink,
+    frozen: &Frozen,
+    up_to: Position,
+    limits: &Limits,
+    open_epoch: u64,
+) -> Result<Placed, Error> {
     let (checkpoints, superseded) = retained(frozen, up_to, limits);
     let rows = frozen.state.changed_rows().map_err(|source| Error::Row { session: frozen.name.to_string(), source })?;
     let ids = frozen.ids.iter().map(|(row, bytes)| (row, bytes.as_slice()));
@@ -214,7 +226,9 @@ fn summary(frozen: &Frozen) -> Summary {
 fn waiting(state: &State, ordinal: i64) -> Option<Waiting> {
     let entry = state.entry(Sequence::Timeline, ordinal)?;
     match &entry.body {
-        Body::Interaction(interaction) => Some(Waiting { id: interaction.id.clone(), kind: interaction.kind.clone(), seq: entry.first_seq }),
+        Body::Interaction(interaction) => {
+            Some(Waiting { id: interaction.id.clone(), kind: interaction.kind.clone(), seq: entry.first_seq })
+        }
         _ => None,
     }
 }

@@ -77,7 +77,8 @@ impl Engine {
         let (queue, commands) = bounded(shared.limits.queue_appends_max);
         let (jobs, frozen) = unbounded();
         let (outcomes, done) = unbounded();
-        let mut writer = Writer::new(shared.clone(), storage.clone(), Channels { queue: commands, jobs, outcomes: done }, options.durability);
+        let mut writer =
+            Writer::new(shared.clone(), storage.clone(), Channels { queue: commands, jobs, outcomes: done }, options.durability);
         writer.recover(&tail)?;
         drop(tail);
         let wake = queue.clone();

@@ -186,7 +186,11 @@ pub(crate) fn decode(position: Position, session: Stream, seq: Seq, bytes: &[u8]
     let body_bytes = usize::try_from(meta.body_bytes).unwrap_or(usize::MAX);
     let (body, ext) = rest.split_at_checked(body_bytes).ok_or_else(|| bad("body is cut short".to_owned()))?;
     let kind = Kind(meta.kind);
-    let known = if meta.version == BODY_VERSION { Fact::decode_body(kind, body).map_err(|e| bad(format!("body of kind {}: {e}", kind.0)))? } else { None };
+    let known = if meta.version == BODY_VERSION {
+        Fact::decode_body(kind, body).map_err(|e| bad(format!("body of kind {}: {e}", kind.0)))?
+    } else {
+        None
+    };
     let ext = std::str::from_utf8(ext).map_err(|e| bad(format!("residue: {e}")))?;
     Ok(Event {
         position,

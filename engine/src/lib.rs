@@ -27,14 +27,14 @@ pub use engine::Engine;
 pub use error::Error;
 pub use limits::Limits;
 pub use options::Options;
+pub use read::Store;
 pub use rebuild::{Rebuilt, rebuild_at as rebuild};
 pub use receipt::{Receipt, Ticket};
-pub use read::Store;
 pub use subscribe::{From, Next, Subscription};
 pub use view::{
-    DecisionItem, Difference, DocumentSummary, DocumentValue, Events, InteractionItem, Item, ItemKind, Listed, LongText, OwnedEvent, Page, PageTurn,
-    PartItem, Payload, PayloadRef, Pending, PendingInteraction, PendingPage, ResultItem, SessionHead, SessionSummary, SessionsPage,
-    StateHash, ToolItem, TurnRef, Verified, View, Window,
+    DecisionItem, Difference, DocumentSummary, DocumentValue, Events, InteractionItem, Item, ItemKind, Listed, LongText, OwnedEvent, Page,
+    PageTurn, PartItem, Payload, PayloadRef, Pending, PendingInteraction, PendingPage, ResultItem, SessionHead, SessionSummary,
+    SessionsPage, StateHash, ToolItem, TurnRef, Verified, View, Window,
 };
 
 pub use state::{InteractionStatus, Mark};

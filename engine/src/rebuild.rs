@@ -14,7 +14,7 @@ use std::sync::Arc;
 use crossbeam_channel::{Receiver, Sender, bounded};
 use parking_lot::Mutex;
 use rkyv::util::AlignedVec;
-use turnstore_storage::{Frame, Position, Rebuild, Reader, RowKey, Storage, Stream};
+use turnstore_storage::{Frame, Position, Reader, Rebuild, RowKey, Storage, Stream};
 
 use crate::checkpointer::{Done, Job, LAYOUT, SEMANTICS, Sink, write_session};
 use crate::error::Error;
@@ -161,7 +161,8 @@ impl Folding<'_, '_, '_> {
     fn frame(&mut self, frame: &Frame) -> Result<(), Error> {
         for entry in frame.entries() {
             let entry = entry?;
-            let event = event::decode(entry.position, entry.stream, entry.seq, entry.bytes).map_err(|source| Error::Event { position: entry.position, source })?;
+            let event = event::decode(entry.position, entry.stream, entry.seq, entry.bytes)
+                .map_err(|source| Error::Event { position: entry.position, source })?;
             self.bring(entry.stream, entry.seq.get())?;
             let Some(desk) = self.desks.get_mut(&entry.stream) else { continue };
             desk.fold(&mut Locked(self.generation), &event)?.map_err(|source| Error::Row { session: desk.name.to_string(), source })?;
@@ -191,7 +192,8 @@ impl Folding<'_, '_, '_> {
             Desk::new(name, stream)
         } else {
             let lost = || crate::state::BadRow::new(crate::state::RowRef::HEADER, "missing");
-            Desk::load(&mut Locked(self.generation), name.clone(), stream, seq - 1, 0)?.ok_or_else(|| Error::Row { session: name.to_string(), source: lost() })?
+            Desk::load(&mut Locked(self.generation), name.clone(), stream, seq - 1, 0)?
+                .ok_or_else(|| Error::Row { session: name.to_string(), source: lost() })?
         };
         self.desks.insert(stream, desk);
         Ok(())

@@ -1,5 +1,7 @@
 //! Laws of the pure core: folding is total, and equal however it was cut, evicted and hydrated.
 
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
+
 mod support;
 
 use proptest::prelude::*;
@@ -7,7 +9,7 @@ use support::{Desk, fact, facts};
 use turnstore::state::RowKind;
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 1000, ..ProptestConfig::default() })]
 
     /// L2: a fold that is checkpointed, evicted and hydrated at any moments equals the straight one, row by row.
     #[test]
@@ -61,8 +63,16 @@ fn work_for_an_event_does_not_grow_with_the_session() {
             let message = Text::from(format!("message-{}", n / 25));
             let fact = match n % 25 {
                 0 => Fact::PartOpened(PartOpened {
-                    part: message.clone(), message, kind: PartKind::Text, role: "assistant".into(), name: None, turn: None, agent: None,
-                    subtype: None, content: None, metadata: None,
+                    part: message.clone(),
+                    message,
+                    kind: PartKind::Text,
+                    role: "assistant".into(),
+                    name: None,
+                    turn: None,
+                    agent: None,
+                    subtype: None,
+                    content: None,
+                    metadata: None,
                 }),
                 24 => Fact::DocumentPatched(DocumentPatched {
                     document: "state".into(),
@@ -90,11 +100,24 @@ fn a_growing_text_is_not_rewritten() {
     for events in [1_000_u64, 10_000, 100_000] {
         let mut desk = Desk::new();
         desk.fold(&Fact::PartOpened(PartOpened {
-            part: "m".into(), message: "m".into(), kind: PartKind::Text, role: "assistant".into(), name: None, turn: None, agent: None,
-            subtype: None, content: None, metadata: None,
+            part: "m".into(),
+            message: "m".into(),
+            kind: PartKind::Text,
+            role: "assistant".into(),
+            name: None,
+            turn: None,
+            agent: None,
+            subtype: None,
+            content: None,
+            metadata: None,
         }));
         for n in 0..events {
-            desk.fold(&Fact::PartDelta(PartDelta { part: "m".into(), kind: PartKind::Text, text: "some words of text that go on ".into(), metadata: None }));
+            desk.fold(&Fact::PartDelta(PartDelta {
+                part: "m".into(),
+                kind: PartKind::Text,
+                text: "some words of text that go on ".into(),
+                metadata: None,
+            }));
             if n % 50 == 49 {
                 desk.checkpoint();
             }

@@ -1,5 +1,7 @@
 //! The laws, on a real store.
 
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
+
 mod support;
 
 use std::collections::BTreeMap;
@@ -48,7 +50,9 @@ fn answers(view: &View, session: &str) -> Vec<String> {
 fn shown(item: &turnstore::Item<'_>) -> String {
     let turn = item.turn().map(|turn| (turn.id().to_owned(), turn.ended(), turn.reopened()));
     let kind = match item.kind() {
-        ItemKind::Text(part) | ItemKind::Reasoning(part) | ItemKind::Activity(part) => format!("part {} {} {:?} {:?}", part.id(), part.role(), part.mark(), part.text().map(|text| text.joined().into_owned())),
+        ItemKind::Text(part) | ItemKind::Reasoning(part) | ItemKind::Activity(part) => {
+            format!("part {} {} {:?} {:?}", part.id(), part.role(), part.mark(), part.text().map(|text| text.joined().into_owned()))
+        }
         ItemKind::Tool(tool) => {
             let results: Vec<_> = tool.results().map(|result| result.content().map(|text| text.joined().into_owned())).collect();
             format!("tool {} {} {} {results:?}", tool.id(), tool.status(), tool.args().joined())
@@ -193,10 +197,8 @@ proptest! {
             let everywhere: Vec<String> = view.pending_everywhere(100, None).unwrap().pending.iter().map(|asked| asked.id.clone()).collect();
             prop_assert_eq!(pending.iter().collect::<std::collections::BTreeSet<_>>(), everywhere.iter().collect());
             prop_assert!(pending.iter().all(|id| !model.contains_key(id)), "a resolved one is pending: {:?}", pending);
-            if let Fact::InteractionRequested(asked) = fact {
-                if !model.contains_key(asked.interaction.as_ref()) {
-                    prop_assert!(pending.contains(&asked.interaction.to_string()));
-                }
+            if let Fact::InteractionRequested(asked) = fact && !model.contains_key(asked.interaction.as_ref()) {
+                prop_assert!(pending.contains(&asked.interaction.to_string()));
             }
         }
     }
@@ -205,15 +207,25 @@ proptest! {
 fn plain_part() -> impl Strategy<Value = Fact<'static>> {
     "[a-z]{0,20}".prop_map(|text| {
         Fact::PartOpened(PartOpened {
-            part: "late".into(), message: "late".into(), kind: PartKind::Text, role: "user".into(), name: None, turn: None, agent: None,
-            subtype: None, content: Some(Content::Text(text.into())), metadata: None,
+            part: "late".into(),
+            message: "late".into(),
+            kind: PartKind::Text,
+            role: "user".into(),
+            name: None,
+            turn: None,
+            agent: None,
+            subtype: None,
+            content: Some(Content::Text(text.into())),
+            metadata: None,
         })
     })
 }
 
 fn named(fact: Fact<'static>, n: usize) -> Fact<'static> {
     match fact {
-        Fact::PartOpened(part) => Fact::PartOpened(PartOpened { part: format!("late{n}").into(), message: format!("late{n}").into(), ..part }),
+        Fact::PartOpened(part) => {
+            Fact::PartOpened(PartOpened { part: format!("late{n}").into(), message: format!("late{n}").into(), ..part })
+        }
         other => other,
     }
 }

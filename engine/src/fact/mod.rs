@@ -132,7 +132,8 @@ kinds! {
 /// No decoded body may ask for more than this; the limit on appended facts is far below it.
 const DECODE_BYTES_MAX: usize = 256 * 1024 * 1024;
 
-type Legacy = bincode::config::Configuration<bincode::config::LittleEndian, bincode::config::Fixint, bincode::config::Limit<DECODE_BYTES_MAX>>;
+type Legacy =
+    bincode::config::Configuration<bincode::config::LittleEndian, bincode::config::Fixint, bincode::config::Limit<DECODE_BYTES_MAX>>;
 
 fn legacy() -> Legacy {
     bincode::config::legacy().with_limit::<DECODE_BYTES_MAX>()
@@ -146,11 +147,7 @@ pub(crate) fn encode<T: Encode>(value: &T, out: &mut Vec<u8>) -> Result<(), binc
 /// Decodes one value that must fill `bytes`.
 pub(crate) fn decode<'a, T: BorrowDecode<'a, ()>>(bytes: &'a [u8]) -> Result<T, bincode::error::DecodeError> {
     let (value, used) = bincode::borrow_decode_from_slice(bytes, legacy())?;
-    if used == bytes.len() {
-        Ok(value)
-    } else {
-        Err(bincode::error::DecodeError::Other("bytes behind the body"))
-    }
+    if used == bytes.len() { Ok(value) } else { Err(bincode::error::DecodeError::Other("bytes behind the body")) }
 }
 
 /// Decodes one value from the front of `bytes`, with what is left.

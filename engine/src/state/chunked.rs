@@ -45,7 +45,11 @@ impl Chunked {
         let mut rest = std::mem::take(&mut self.tail);
         let mut from = 0;
         while rest.len() - from > CHUNK_BYTES_MAX {
-            let piece = rest.get(from..).map(|text| text.get(..text.floor_char_boundary(CHUNK_BYTES_MAX)).unwrap_or(text)).unwrap_or_default().to_owned();
+            let piece = rest
+                .get(from..)
+                .map(|text| text.get(..text.floor_char_boundary(CHUNK_BYTES_MAX)).unwrap_or(text))
+                .unwrap_or_default()
+                .to_owned();
             from += piece.len();
             self.chain = link(&self.chain, &piece);
             self.sealed_bytes += piece.len() as u64;

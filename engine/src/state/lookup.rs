@@ -94,7 +94,14 @@ pub struct Lookup {
 impl Lookup {
     /// Of a session that is empty.
     pub fn empty() -> Self {
-        Self { ids: BTreeMap::new(), fresh: BTreeSet::new(), hot: Default::default(), recent: None, whole: true, put: Some(BTreeSet::new()) }
+        Self {
+            ids: BTreeMap::new(),
+            fresh: BTreeSet::new(),
+            hot: Default::default(),
+            recent: None,
+            whole: true,
+            put: Some(BTreeSet::new()),
+        }
     }
 
     /// Of a session whose names are in rows.
@@ -198,7 +205,8 @@ impl Lookup {
     pub fn evict(&mut self, saved: u64) {
         if self.ids.len() > IDS_IN_MEMORY_MAX {
             let row = |digest: &Digest| digest.first_chunk::<8>().copied().unwrap_or_default();
-            let kept: BTreeSet<_> = self.ids.iter().filter(|(_, known)| known.changed > saved).map(|((shelf, digest), _)| (*shelf, row(digest))).collect();
+            let kept: BTreeSet<_> =
+                self.ids.iter().filter(|(_, known)| known.changed > saved).map(|((shelf, digest), _)| (*shelf, row(digest))).collect();
             self.ids.retain(|(shelf, digest), _| kept.contains(&(*shelf, row(digest))));
             self.whole = false;
         }

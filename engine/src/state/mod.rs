@@ -25,12 +25,12 @@ pub use archive::{HeaderArchive, PageArchive};
 pub use chunked::{ArchivedChunked, CHUNK_BYTES_MAX, Chunked, Relation};
 pub use entry::*;
 pub use header::{ArchivedHeader, Header};
+pub use lookup::Lookup;
 pub use lookup::Space;
 pub(crate) use lookup::{row_of_digest, row_of_id};
 pub use reduce::{INLINE_BYTES_MAX, PREVIEW_BYTES_MAX, value_of};
-pub use rows::{BadRow, Field, RowKind, RowRef, piece_ordinal};
 pub(crate) use rows::IdRow;
-pub use lookup::Lookup;
+pub use rows::{BadRow, Field, RowKind, RowRef, piece_ordinal};
 pub use session::{Need, Session, State};
 
 /// Changes whenever an archived type changes its shape: rows of another layout are folded again.

@@ -176,7 +176,8 @@ impl State {
         let mut rows = vec![(RowRef { kind: RowKind::Header, epoch: 0, ordinal: 0 }, write_header(&self.header))];
         for ((sequence, page), slot) in &self.pages {
             if slot.changed > self.saved {
-                let archive = self.page_archive(*sequence, *page).ok_or_else(|| BadRow::new(self.page_row(*sequence, *page), "does not archive"))?;
+                let archive =
+                    self.page_archive(*sequence, *page).ok_or_else(|| BadRow::new(self.page_row(*sequence, *page), "does not archive"))?;
                 let mut bytes = AlignedVec::with_capacity(archive.bytes().len());
                 bytes.extend_from_slice(archive.bytes());
                 rows.push((self.page_row(*sequence, *page), bytes));
@@ -197,7 +198,8 @@ impl State {
     /// Says that everything up to `saved` is in rows, and drops what is not worth its memory: the last pages stay.
     pub fn written(&mut self, saved: u64) {
         self.saved = saved;
-        let lasts = [Sequence::Timeline, Sequence::Shelf, Sequence::Diagnostics].map(|sequence| (sequence, (self.extent(sequence).1 - 1).div_euclid(PAGE_ENTRIES)));
+        let lasts = [Sequence::Timeline, Sequence::Shelf, Sequence::Diagnostics]
+            .map(|sequence| (sequence, (self.extent(sequence).1 - 1).div_euclid(PAGE_ENTRIES)));
         self.pages.retain(|key, slot| slot.changed > saved || lasts.contains(key));
         self.pieces.retain(|_, piece| piece.changed > saved);
         self.documents.retain(|_, held| held.changed > saved);

@@ -32,10 +32,16 @@ impl Session {
             self.tails()?;
         }
         match fact {
-            Fact::PartDelta(delta) => match self.page_of(Space::of(delta.kind.into()), &delta.part)? {
-                Some(_) => Ok(()),
-                None => self.message(&delta.part),
-            },
+            Fact::PartDelta(delta) => {
+                let space = Space::of(delta.kind.into());
+                let Some(ordinal) = self.page_of(space, &delta.part)? else {
+                    // Text for a message that a call made opens its part.
+                    self.page_of(Space::Activity, &delta.part)?;
+                    return self.message(&delta.part);
+                };
+                self.lookup.recall(space, &delta.part, ordinal);
+                Ok(())
+            }
             Fact::PartOpened(opened) => {
                 self.turn(opened.turn.as_deref())?;
                 self.message(&opened.message)?;
@@ -96,7 +102,12 @@ impl Session {
                     self.page_of(Space::Reasoning, &message.id)?;
                     self.page_of(Space::Activity, &message.id)?;
                     self.page_of(Space::Document, &format!("activity:{}", message.id))?;
-                    message.tool_call.iter().map(AsRef::as_ref).chain(message.tools.iter().map(|tool| tool.id.as_ref())).try_for_each(|tool| self.page_of(Space::Tool, tool).map(|_| ()))
+                    message
+                        .tool_call
+                        .iter()
+                        .map(AsRef::as_ref)
+                        .chain(message.tools.iter().map(|tool| tool.id.as_ref()))
+                        .try_for_each(|tool| self.page_of(Space::Tool, tool).map(|_| ()))
                 })
             }
             _ => Ok(()),
@@ -206,7 +217,9 @@ impl Session {
                 self.page(Sequence::Timeline, page * PAGE_ENTRIES)?;
             }
         }
-        (first..next).try_for_each(|ordinal| self.state.texts(ordinal).into_iter().try_for_each(|(field, sealed)| self.pieces(RowKind::Text, ordinal, field, sealed)))
+        (first..next).try_for_each(|ordinal| {
+            self.state.texts(ordinal).into_iter().try_for_each(|(field, sealed)| self.pieces(RowKind::Text, ordinal, field, sealed))
+        })
     }
 }
 

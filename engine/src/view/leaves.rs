@@ -157,7 +157,9 @@ fn payloads<'e>(entry: &'e ArchivedEntry, mut each: impl FnMut(Field, u64, u64, 
                 content(Field::result(index), &result.content, result.message.as_ref().map(|message| message.as_str()));
             }
         }
-        ArchivedBody::Result(lone) => content(Field::result(0), &lone.result.content, lone.result.message.as_ref().map(|message| message.as_str())),
+        ArchivedBody::Result(lone) => {
+            content(Field::result(0), &lone.result.content, lone.result.message.as_ref().map(|message| message.as_str()))
+        }
         _ => {}
     }
 }

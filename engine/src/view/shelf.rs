@@ -11,8 +11,8 @@ use super::found::{Found, Trouble};
 use super::window::find_id;
 use crate::error::Error;
 use crate::state::{
-    ArchivedBody, ArchivedChunked, ArchivedEntry, Artifact, BadRow, Diagnostic, Field, PAGE_ENTRIES, PathArtifact, RowKind, RowRef,
-    Sequence, Space, piece_ordinal, IdRow, row_of_id, value_of,
+    ArchivedBody, ArchivedChunked, ArchivedEntry, Artifact, BadRow, Diagnostic, Field, IdRow, PAGE_ENTRIES, PathArtifact, RowKind, RowRef,
+    Sequence, Space, piece_ordinal, row_of_id, value_of,
 };
 
 /// A document of a session, without its value.

@@ -63,7 +63,13 @@ impl<'p> LongText<'p> {
         Self { leaves, ordinal, field, source: Source::Pieces(text), json: false }
     }
 
-    pub(crate) fn of_content(leaves: &'p Leaves, ordinal: i64, field: Field, content: &'p ArchivedContent, message: Option<&'p str>) -> Self {
+    pub(crate) fn of_content(
+        leaves: &'p Leaves,
+        ordinal: i64,
+        field: Field,
+        content: &'p ArchivedContent,
+        message: Option<&'p str>,
+    ) -> Self {
         let (source, json) = match content {
             ArchivedContent::Text(text) => (Source::Pieces(text), false),
             ArchivedContent::Json(text) => (Source::Pieces(text), true),

@@ -97,7 +97,13 @@ fn passes(sessions: &[(Stream, u64)]) -> Vec<BTreeSet<Stream>> {
     passes
 }
 
-fn fold_aside(look: &Look<'_>, pass: &BTreeSet<Stream>, up_to: Position, events: &mut u64, progress: &mut dyn FnMut(u64)) -> Result<BTreeMap<Stream, Session>, Error> {
+fn fold_aside(
+    look: &Look<'_>,
+    pass: &BTreeSet<Stream>,
+    up_to: Position,
+    events: &mut u64,
+    progress: &mut dyn FnMut(u64),
+) -> Result<BTreeMap<Stream, Session>, Error> {
     let mut folded = BTreeMap::<Stream, Session>::new();
     for frame in look.reader()?.frames(Position::FIRST)? {
         let frame = frame?;
@@ -106,7 +112,8 @@ fn fold_aside(look: &Look<'_>, pass: &BTreeSet<Stream>, up_to: Position, events:
             if entry.position > up_to || !pass.contains(&entry.stream) {
                 continue;
             }
-            let event = event::decode(entry.position, entry.stream, entry.seq, entry.bytes).map_err(|source| Error::Event { position: entry.position, source })?;
+            let event = event::decode(entry.position, entry.stream, entry.seq, entry.bytes)
+                .map_err(|source| Error::Event { position: entry.position, source })?;
             folded.entry(entry.stream).or_insert_with(Session::empty).reduce(&event);
             *events += 1;
         }
@@ -142,7 +149,8 @@ fn compare_found(found: &Found<'_>, name: &str, folded: &State) -> Result<Option
     for sequence in SEQUENCES {
         for page in found.outline.pages(sequence) {
             let saved = found.page(sequence, page)?;
-            let own = folded.page_archive(sequence, page).ok_or_else(|| BadRow::new(folded.page_row(sequence, page), "folds to nothing"))?;
+            let own =
+                folded.page_archive(sequence, page).ok_or_else(|| BadRow::new(folded.page_row(sequence, page), "folds to nothing"))?;
             if saved.bytes() != own.bytes() {
                 return Ok(Some(first_entry(name, sequence, page, &saved.entries()?, &own.entries()?)));
             }

@@ -11,7 +11,7 @@ use crate::cursor::{Cursor, CursorError, Way};
 use crate::error::Error;
 use crate::limits::Limits;
 use crate::state::{
-    ArchivedBody, ArchivedEntry, ArchivedPartRole, PAGE_ENTRIES, PartRole, RowKind, Sequence, Space, IdRow, row_of_digest, row_of_id,
+    ArchivedBody, ArchivedEntry, ArchivedPartRole, IdRow, PAGE_ENTRIES, PartRole, RowKind, Sequence, Space, row_of_digest, row_of_id,
 };
 
 /// How much is asked for: items and bytes, whichever is reached first.

@@ -39,10 +39,10 @@ pub(crate) fn admit(
     reader: Open<'_>,
 ) -> Result<Verdict, Error> {
     let key = batch.stored_key();
-    if let Some((key, digest)) = key {
-        if let Some(record) = known_key(desk, &key, reader)? {
-            return repeat(batch, record, digest);
-        }
+    if let Some((key, digest)) = key
+        && let Some(record) = known_key(desk, &key, reader)?
+    {
+        return repeat(batch, record, digest);
     }
     if let Some(expected) = batch.expected.filter(|expected| *expected != desk.admitted) {
         return Err(Error::Conflict { session: desk.name.to_string(), expected, actual: desk.admitted });

@@ -180,7 +180,12 @@ impl Desk {
     }
 
     /// Whether an event id is among those remembered. The first question about a session reads its last events.
-    pub(crate) fn knows_event(&mut self, reader: &mut dyn FnMut() -> Result<Reader, Error>, id: &str, retained_max: usize) -> Result<bool, Error> {
+    pub(crate) fn knows_event(
+        &mut self,
+        reader: &mut dyn FnMut() -> Result<Reader, Error>,
+        id: &str,
+        retained_max: usize,
+    ) -> Result<bool, Error> {
         if self.event_ids.is_none() {
             let mut ids = EventIds::default();
             let reader = reader()?;

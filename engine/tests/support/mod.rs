@@ -1,5 +1,6 @@
 //! Generated facts, and a session whose rows are a map: shared by the law tests.
 #![allow(dead_code, reason = "each test binary uses a part of it")]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
 use std::collections::BTreeMap;
 
@@ -26,7 +27,13 @@ fn some_text() -> impl Strategy<Value = Text<'static>> {
 
 fn json() -> impl Strategy<Value = Json<'static>> {
     prop_oneof![
-        Just("null"), Just("1"), Just("\"x\""), Just("{}"), Just("{\"a\":1,\"b\":[1,2]}"), Just("{\"k\":\"v\"}"), Just("[{\"a\":2}]"),
+        Just("null"),
+        Just("1"),
+        Just("\"x\""),
+        Just("{}"),
+        Just("{\"a\":1,\"b\":[1,2]}"),
+        Just("{\"k\":\"v\"}"),
+        Just("[{\"a\":2}]"),
     ]
     .prop_map(|text| Json::new(text).unwrap())
 }
@@ -110,9 +117,9 @@ fn tool_fact() -> impl Strategy<Value = Made> {
 
 fn interaction_fact() -> impl Strategy<Value = Made> {
     prop_oneof![
-        (id("i", 6), opt(json()), opt(id("t", 5))).prop_map(|(interaction, request, turn)| Fact::InteractionRequested(InteractionRequested {
-            interaction, kind: "approval".into(), request, turn, ..InteractionRequested::default()
-        })),
+        (id("i", 6), opt(json()), opt(id("t", 5))).prop_map(|(interaction, request, turn)| Fact::InteractionRequested(
+            InteractionRequested { interaction, kind: "approval".into(), request, turn, ..InteractionRequested::default() }
+        )),
         (id("i", 6), opt(id("d", 3)), opt(json()), opt(json())).prop_map(|(interaction, decision, payload, receipt)| {
             Fact::InteractionResolved(InteractionResolved { interaction, decision, resolution: Resolution::Resolved, payload, receipt })
         }),
@@ -128,27 +135,33 @@ fn document_fact() -> impl Strategy<Value = Made> {
 }
 
 fn reference() -> impl Strategy<Value = ArtifactReference<'static>> {
-    (id("p/", 6), prop_oneof![Just("document"), Just("image")]).prop_map(|(path, artifact_type)| ArtifactReference { path, artifact_type: artifact_type.into() })
+    (id("p/", 6), prop_oneof![Just("document"), Just("image")])
+        .prop_map(|(path, artifact_type)| ArtifactReference { path, artifact_type: artifact_type.into() })
 }
 
 fn message() -> impl Strategy<Value = HistoryMessage<'static>> {
     let role = prop_oneof![3 => Just("assistant"), 2 => Just("user"), 1 => Just("reasoning"), 1 => Just("tool")];
     let tool = (id("c", 9), some_text()).prop_map(|(id, args)| HistoryTool { id, name: "grep".into(), args, ..HistoryTool::default() });
-    (id("m", 12), role, opt(id("t", 5)), opt(some_text()), proptest::collection::vec(tool, 0..2), id("c", 9)).prop_map(|(id, role, turn, content, tools, call)| HistoryMessage {
-        id,
-        role: role.into(),
-        turn,
-        content: content.map(Content::Text),
-        tools: if role == "assistant" { tools } else { Vec::new() },
-        tool_call: (role == "tool").then_some(call),
-        ..HistoryMessage::default()
-    })
+    (id("m", 12), role, opt(id("t", 5)), opt(some_text()), proptest::collection::vec(tool, 0..2), id("c", 9)).prop_map(
+        |(id, role, turn, content, tools, call)| HistoryMessage {
+            id,
+            role: role.into(),
+            turn,
+            content: content.map(Content::Text),
+            tools: if role == "assistant" { tools } else { Vec::new() },
+            tool_call: (role == "tool").then_some(call),
+            ..HistoryMessage::default()
+        },
+    )
 }
 
 fn history_fact() -> impl Strategy<Value = Made> {
     let mode = prop_oneof![3 => Just(HistoryMode::Merge), 1 => Just(HistoryMode::Replace), 2 => Just(HistoryMode::Page), 2 => Just(HistoryMode::Append)];
     let turn = (id("t", 8), opt(proptest::collection::vec(reference(), 0..3))).prop_map(|(turn, artifacts)| HistoryTurn {
-        turn, status: Some("completed".into()), artifacts, ..HistoryTurn::default()
+        turn,
+        status: Some("completed".into()),
+        artifacts,
+        ..HistoryTurn::default()
     });
     (mode, proptest::collection::vec(message(), 0..6), proptest::collection::vec(turn, 0..3)).prop_map(|(mode, messages, turns)| {
         Fact::HistoryImported(HistoryImported { mode, messages, turns, older: None, requested_at: None, authoritative_activities: None })
@@ -238,6 +251,14 @@ impl Desk {
     pub(crate) fn canonical(&mut self) -> BTreeMap<RowRef, Vec<u8>> {
         self.checkpoint();
         let epoch = self.session.state.header().epoch;
-        self.rows.iter().filter(|(row, _)| row.epoch == 0 && epoch == 0 || row.epoch == epoch || matches!(row.kind, RowKind::Header | RowKind::Shelf | RowKind::Diagnostics | RowKind::ShelfIds)).map(|(row, bytes)| (*row, bytes.clone())).collect()
+        self.rows
+            .iter()
+            .filter(|(row, _)| {
+                row.epoch == 0 && epoch == 0
+                    || row.epoch == epoch
+                    || matches!(row.kind, RowKind::Header | RowKind::Shelf | RowKind::Diagnostics | RowKind::ShelfIds)
+            })
+            .map(|(row, bytes)| (*row, bytes.clone()))
+            .collect()
     }
 }

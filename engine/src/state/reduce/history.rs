@@ -57,7 +57,9 @@ impl Fold<'_> {
     }
 
     fn knows(&self, message: &HistoryMessage<'_>) -> bool {
-        self.message(&message.id).is_some() || self.find(Space::Reasoning, &message.id).is_some() || self.find(Space::Activity, &message.id).is_some()
+        self.message(&message.id).is_some()
+            || self.find(Space::Reasoning, &message.id).is_some()
+            || self.find(Space::Activity, &message.id).is_some()
     }
 
     fn append_unknown(&mut self, history: &HistoryImported<'_>) {
@@ -336,7 +338,10 @@ impl Fold<'_> {
         (header.turns, header.items) = (0, 0);
         header.current = header.current.and_then(|current| places.get(&current).copied());
         header.pending = header.pending.iter().filter_map(|pending| places.get(pending).copied()).collect();
-        let turns: Vec<(i64, String)> = (0..).zip(&drafts).filter_map(|(place, draft)| if let Body::Turn(turn) = &draft.body { Some((place, turn.id.clone())) } else { None }).collect();
+        let turns: Vec<(i64, String)> = (0..)
+            .zip(&drafts)
+            .filter_map(|(place, draft)| if let Body::Turn(turn) = &draft.body { Some((place, turn.id.clone())) } else { None })
+            .collect();
         for (place, id) in turns {
             self.name(Space::Turn, &id, place);
         }
@@ -403,7 +408,14 @@ impl Merge<'_, '_, '_, '_> {
 
     fn keep(&mut self, ordinal: i64, entry: &Entry) {
         let turn = entry.turn.and_then(|turn| self.fold.turn_id(turn));
-        self.drafts.push(Draft { turn, first_seq: entry.first_seq, last_seq: entry.last_seq, body: entry.body.clone(), pieces: Vec::new(), from: Some(ordinal) });
+        self.drafts.push(Draft {
+            turn,
+            first_seq: entry.first_seq,
+            last_seq: entry.last_seq,
+            body: entry.body.clone(),
+            pieces: Vec::new(),
+            from: Some(ordinal),
+        });
     }
 
     /// A message that is there, at the place of its first entry, with the results behind it.
@@ -411,7 +423,8 @@ impl Merge<'_, '_, '_, '_> {
         if !self.done.insert(id.to_owned()) {
             return;
         }
-        let own = |body: &Body| matches!(body, Body::Part(part) if part.message == id) || matches!(body, Body::Tool(tool) if tool.message == id);
+        let own =
+            |body: &Body| matches!(body, Body::Part(part) if part.message == id) || matches!(body, Body::Tool(tool) if tool.message == id);
         let entries: Vec<_> = before.iter().filter(|(_, entry)| own(&entry.body)).collect();
         match self.stated.by_id.get(id).copied() {
             Some(message) => self.state_message(message, &entries),
@@ -438,10 +451,9 @@ impl Merge<'_, '_, '_, '_> {
 
     fn new_messages(&mut self, history: &HistoryImported<'_>) {
         for message in &history.messages {
-            if self.done.insert(message.id.to_string()) {
-                if let Some(message) = self.stated.by_id.get(message.id.as_ref()).copied() {
-                    self.state_message(message, &[]);
-                }
+            let new = self.done.insert(message.id.to_string());
+            if let Some(message) = self.stated.by_id.get(message.id.as_ref()).copied().filter(|_| new) {
+                self.state_message(message, &[]);
             }
         }
     }
@@ -495,11 +507,7 @@ impl Merge<'_, '_, '_, '_> {
         draft.first_seq = old.first_seq;
         draft.turn = old.turn.and_then(|turn| self.fold.turn_id(turn)).or(draft.turn.take());
         match (&old.body, &mut draft.body) {
-            (Body::Part(old), Body::Part(new)) => {
-                if old.content == new.content {
-                    new.mark = old.mark;
-                }
-            }
+            (Body::Part(old), Body::Part(new)) if old.content == new.content => new.mark = old.mark,
             (Body::Tool(old), Body::Tool(new)) => {
                 new.output.clone_from(&old.output);
                 new.progress.clone_from(&old.progress);
@@ -550,12 +558,24 @@ impl State {
         let (first, next) = self.extent(Sequence::Timeline);
         let pages = first.div_euclid(PAGE_ENTRIES)..=(next - 1).div_euclid(PAGE_ENTRIES);
         let slots = pages.filter_map(|page| Some((page, self.pages.get(&(Sequence::Timeline, page))?)));
-        slots.flat_map(|(page, slot)| (page * PAGE_ENTRIES..).zip(&slot.page.entries)).filter_map(|(ordinal, entry)| Some((ordinal, entry.clone()?))).collect()
+        slots
+            .flat_map(|(page, slot)| (page * PAGE_ENTRIES..).zip(&slot.page.entries))
+            .filter_map(|(ordinal, entry)| Some((ordinal, entry.clone()?)))
+            .collect()
     }
 
     /// The sealed pieces of an entry.
     fn taken_pieces(&self, ordinal: i64) -> Vec<(Field, Vec<Sealed>)> {
         let texts = self.texts(ordinal).into_iter();
-        texts.map(|(field, sealed)| (field, (0..sealed).filter_map(|index| Some((index, self.piece(RowKind::Text, piece_ordinal(ordinal, field, index))?.to_owned()))).collect())).collect()
+        texts
+            .map(|(field, sealed)| {
+                (
+                    field,
+                    (0..sealed)
+                        .filter_map(|index| Some((index, self.piece(RowKind::Text, piece_ordinal(ordinal, field, index))?.to_owned())))
+                        .collect(),
+                )
+            })
+            .collect()
     }
 }

@@ -74,7 +74,13 @@ impl Fold<'_> {
             Fact::DiagnosticNoted(noted) => self.diagnose(&noted.code, noted.detail.as_deref().map(str::to_owned)),
             Fact::Opaque(_) => self.state.header.opaque += 1,
             // Kept in the log whole; not projected by this version of the reducer.
-            Fact::QueueSet(_) | Fact::SteerChanged(_) | Fact::ArtifactChanged(_) | Fact::EvidenceChanged(_) | Fact::SurfaceChanged(_) | Fact::WorkspaceChanged(_) | Fact::WriteChanged(_) => {}
+            Fact::QueueSet(_)
+            | Fact::SteerChanged(_)
+            | Fact::ArtifactChanged(_)
+            | Fact::EvidenceChanged(_)
+            | Fact::SurfaceChanged(_)
+            | Fact::WorkspaceChanged(_)
+            | Fact::WriteChanged(_) => {}
         }
     }
 

@@ -11,7 +11,9 @@ use crate::fact::{Json, Text, ToolChanged, ToolOp};
 impl Fold<'_> {
     pub(super) fn tool_changed(&mut self, changed: &ToolChanged<'_>) {
         match &changed.op {
-            ToolOp::Started { name, message, turn, agent, detail } => self.tool_started(changed, name, message.as_deref(), turn.as_deref(), agent, detail.as_ref()),
+            ToolOp::Started { name, message, turn, agent, detail } => {
+                self.tool_started(changed, name, message.as_deref(), turn.as_deref(), agent, detail.as_ref())
+            }
             ToolOp::Result { .. } => self.tool_result(changed),
             op => match self.find(Space::Tool, &changed.tool) {
                 Some(ordinal) => self.tool_step(ordinal, op, changed.metadata.as_ref()),
@@ -27,7 +29,15 @@ impl Fold<'_> {
         }
     }
 
-    fn tool_started(&mut self, changed: &ToolChanged<'_>, name: &str, message: Option<&str>, turn: Option<&str>, agent: &Option<Text<'_>>, detail: Option<&Json<'_>>) {
+    fn tool_started(
+        &mut self,
+        changed: &ToolChanged<'_>,
+        name: &str,
+        message: Option<&str>,
+        turn: Option<&str>,
+        agent: &Option<Text<'_>>,
+        detail: Option<&Json<'_>>,
+    ) {
         if let Some(ordinal) = self.find(Space::Tool, &changed.tool) {
             if let Some(tool) = self.tool_mut(ordinal) {
                 name.clone_into(&mut tool.name);

@@ -6,8 +6,8 @@ mod pages;
 mod rows;
 
 use crate::fact::{
-    Content, DocumentPatched, DocumentSet, Fact, HistoryImported, HistoryMessage, HistoryMode, InteractionRequested, Json, PartDelta, PartKind,
-    PartOpened, ToolChanged, ToolOp, TurnEnded, TurnStarted,
+    Content, DocumentPatched, DocumentSet, Fact, HistoryImported, HistoryMessage, HistoryMode, InteractionRequested, Json, PartDelta,
+    PartKind, PartOpened, ToolChanged, ToolOp, TurnEnded, TurnStarted,
 };
 use crate::{Batch, Engine, ItemKind, Page};
 
@@ -67,11 +67,19 @@ pub(super) fn text(id: &str, text: &str) -> Vec<Fact<'static>> {
 
 pub(super) fn asked(id: &str) -> Fact<'static> {
     let request = Json::new("{\"say\":\"yes?\"}").ok();
-    Fact::InteractionRequested(InteractionRequested { interaction: id.to_owned().into(), kind: "approval".into(), request, ..InteractionRequested::default() })
+    Fact::InteractionRequested(InteractionRequested {
+        interaction: id.to_owned().into(),
+        kind: "approval".into(),
+        request,
+        ..InteractionRequested::default()
+    })
 }
 
 pub(super) fn resolved(id: &str) -> Fact<'static> {
-    Fact::InteractionResolved(crate::fact::InteractionResolved { interaction: id.to_owned().into(), ..crate::fact::InteractionResolved::default() })
+    Fact::InteractionResolved(crate::fact::InteractionResolved {
+        interaction: id.to_owned().into(),
+        ..crate::fact::InteractionResolved::default()
+    })
 }
 
 pub(super) fn called(id: &str, result: String) -> Vec<Fact<'static>> {
@@ -90,7 +98,14 @@ pub(super) fn history(mode: HistoryMode, ids: &[String]) -> Fact<'static> {
         ..HistoryMessage::default()
     };
     let messages = ids.iter().map(message).collect();
-    Fact::HistoryImported(HistoryImported { mode, messages, turns: Vec::new(), older: None, requested_at: None, authoritative_activities: None })
+    Fact::HistoryImported(HistoryImported {
+        mode,
+        messages,
+        turns: Vec::new(),
+        older: None,
+        requested_at: None,
+        authoritative_activities: None,
+    })
 }
 
 pub(super) fn document(name: &'static str, value: &serde_json::Value) -> Fact<'static> {
