@@ -98,7 +98,7 @@ impl Store for Running {
     }
 
     fn commits(&self) -> Option<u64> {
-        None
+        Some(self.engine.commits())
     }
 
     /// The checkpoint that the appends left to do is done before another contender's turn.

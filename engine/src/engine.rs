@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -71,6 +71,7 @@ impl Engine {
             cache: PageCache::new(options.limits.page_cache_bytes_max),
             head: Mutex::new(Arc::new(Head { position: checkpoint, checkpoint, ..Head::default() })),
             durable: Durable::default(),
+            commits: AtomicU64::new(0),
             abandoned: AtomicBool::new(false),
             limits: options.limits,
         });
@@ -128,6 +129,11 @@ impl Engine {
         let (ticket, reply) = ticket();
         self.send(Command::Checkpoint(reply))?;
         Ok(ticket.wait()?.last)
+    }
+
+    /// Commits since this opening; one serves every append that waits, so appends divided by it is how well they share.
+    pub fn commits(&self) -> u64 {
+        self.inner.shared.commits.load(Ordering::Relaxed)
     }
 
     /// Counts and sizes.

@@ -4,7 +4,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use parking_lot::{Mutex, RwLock};
 use turnstore_storage::{Position, ReadStorage, Reader, Stats};
@@ -58,6 +58,7 @@ impl Store {
             cache: PageCache::new(options.limits.page_cache_bytes_max),
             head: Mutex::new(Arc::new(head)),
             durable,
+            commits: AtomicU64::new(0),
             abandoned: AtomicBool::new(false),
         };
         Ok(Self { shared: Arc::new(shared) })

@@ -1,7 +1,7 @@
 //! What every handle and view of one open store shares.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use parking_lot::{Condvar, Mutex, RwLock};
 use turnstore_storage::{OpenEpoch, Position, ReadStorage, Reader, Storage, StoreId};
@@ -78,6 +78,8 @@ pub(crate) struct Shared {
     pub(crate) cache: PageCache,
     pub(crate) head: Mutex<Arc<Head>>,
     pub(crate) durable: Durable,
+    /// Commits of appends since the store was opened.
+    pub(crate) commits: AtomicU64,
     /// The last handle is gone.
     pub(crate) abandoned: AtomicBool,
 }

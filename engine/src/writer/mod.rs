@@ -345,6 +345,7 @@ impl Writer {
                 self.fail(waiting, error);
                 return;
             }
+            self.shared.commits.fetch_add(1, Ordering::Relaxed);
             if let Err(error) = self.publish(&waiting) {
                 self.stop(&error.to_string());
             }
