@@ -21,6 +21,8 @@ pub(crate) struct Span {
     pub(crate) mark: Option<(usize, u64)>,
     /// The event's own id, when it has no sequence.
     pub(crate) event_id: Option<String>,
+    /// Which part of its source event it is, when that gave several.
+    pub(crate) part: Option<u16>,
 }
 
 /// Facts that are appended together, all or nothing, to one session.
@@ -62,7 +64,8 @@ impl Batch {
             (place, *seq)
         });
         let event_id = stated.source.event_id.as_deref().filter(|_| mark.is_none()).map(str::to_owned);
-        self.spans.push(Span { range: start..self.bytes.len(), mark, event_id });
+        let part = stated.source.part.map(|(part, _)| part);
+        self.spans.push(Span { range: start..self.bytes.len(), mark, event_id, part });
     }
 
     /// Appends only if the session's last seq is `seq`; 0 is an empty session.

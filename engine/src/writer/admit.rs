@@ -1,9 +1,11 @@
 //! Checks before anything is written: expected seq, idempotency key, source marks, event ids.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use turnstore_storage::{BatchDigest, BatchKey, FrameBuilder, KeyRecord, Position, Reader, Seq};
 
 use super::desk::Desk;
-use crate::batch::Batch;
+use crate::batch::{Batch, Span};
 use crate::error::Error;
 use crate::event;
 use crate::limits::Limits;
@@ -95,21 +97,47 @@ fn repeat(batch: &Batch, record: KeyRecord, digest: BatchDigest) -> Result<Verdi
     }
 }
 
-/// Facts that the session does not have yet: above their source's mark, or with an event id that is not remembered.
+/// Facts that the session does not have yet: above their source's mark, or with an event id that is not remembered; and each once, so
+/// that it makes no difference how facts are batched.
 fn fresh(desk: &mut Desk, batch: &Batch, limits: &Limits, reader: Open<'_>) -> Result<Vec<usize>, Error> {
     let marks = batch.streams.iter().map(|source| desk.mark(reader, source)).collect::<Result<Vec<_>, _>>()?;
     let mut kept = Vec::with_capacity(batch.len());
+    let mut here = Here::default();
     for (index, span) in batch.spans.iter().enumerate() {
         let known = match (&span.mark, &span.event_id) {
             (Some((source, seq)), _) => marks.get(*source).is_some_and(|mark| seq <= mark),
             (None, Some(id)) => desk.knows_event(reader, id, limits.event_ids_retained_max)?,
             (None, None) => false,
         };
-        if !known {
+        if !known && here.admits(span) {
             kept.push(index);
         }
     }
     Ok(kept)
+}
+
+/// What a batch itself has stated so far. The facts of one source event share its number or id, and differ in their part.
+#[derive(Default)]
+struct Here<'b> {
+    /// The highest number of each source, with the part that came last.
+    highest: BTreeMap<usize, (u64, Option<u16>)>,
+    ids: BTreeSet<(&'b str, Option<u16>)>,
+}
+
+impl<'b> Here<'b> {
+    fn admits(&mut self, span: &'b Span) -> bool {
+        match (&span.mark, &span.event_id) {
+            (Some((source, seq)), _) => {
+                let admits = self.highest.get(source).is_none_or(|highest| *highest < (*seq, span.part));
+                if admits {
+                    self.highest.insert(*source, (*seq, span.part));
+                }
+                admits
+            }
+            (None, Some(id)) => self.ids.insert((id, span.part)),
+            (None, None) => true,
+        }
+    }
 }
 
 fn raise(desk: &mut Desk, batch: &Batch, kept: &[usize], limits: &Limits) {
