@@ -139,12 +139,24 @@ impl<'v> Look<'v> {
             return Ok(Some(Found::of_header(self, stream, name, header)));
         }
         let read = self.row(&key)?.and_then(|(version, bytes)| Some((version, HeaderArchive::new(row, bytes).ok()?)));
-        if let Some((version, header)) = read {
+        let expected = self.last_seq(&name, checkpoint)?;
+        let fits = |header: &HeaderArchive| expected.is_none_or(|expected| header.get().last_seq == expected);
+        if let Some((version, header)) = read.filter(|(_, header)| fits(header)) {
             cache.put(key, version, checkpoint.get(), Cached::Header(header.clone()));
             return Ok(Some(Found::of_header(self, stream, name, header)));
         }
         let state = self.refold(stream, None)?;
         Ok((state.header().last_seq > 0).then(|| Found { whole: true, ..Found::of_state(self, stream, name, state, None) }))
+    }
+
+    /// The last seq that the log has of a session, when this look sees all that main has: a header that says otherwise is not its own.
+    fn last_seq(&self, name: &str, checkpoint: Position) -> Result<Option<u64>, Error> {
+        let reader = self.reader()?;
+        if reader.checkpoint() != Some(checkpoint) {
+            return Ok(None);
+        }
+        let last = reader.stream(name)?.and_then(|(_, last)| last);
+        Ok(Some(last.map_or(0, Seq::get)))
     }
 
     /// Folds a session from its first event up to `last`, or to this look's position. Memory grows with the session: this is the rare
