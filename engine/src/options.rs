@@ -20,7 +20,9 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        let storage = turnstore_storage::Options { append_bytes_max: 256 << 20, ..turnstore_storage::Options::default() };
+        // A page of entries that each hold a large value must not outgrow its row: what was accepted has to be checkpointed.
+        let storage =
+            turnstore_storage::Options { append_bytes_max: 256 << 20, row_bytes_max: 1 << 30, ..turnstore_storage::Options::default() };
         Self { durability: Durability::Durable, limits: Limits::default(), storage, lock_wait_ms_max: 1000 }
     }
 }
