@@ -26,6 +26,8 @@ use std::sync::atomic::AtomicBool;
 
 pub(crate) fn open(path: &Path, options: &Options) -> Result<Opened, Error> {
     let medium = options.medium_at(path);
+    // The opening itself may let the file grow.
+    let opened_bytes = file_bytes(medium.as_ref(), Which::Main)?;
     let main = if medium.exists(Which::Main)? {
         database::open(medium.as_ref(), Which::Main, Access::Write, options)?
     } else {
@@ -47,7 +49,8 @@ pub(crate) fn open(path: &Path, options: &Options) -> Result<Opened, Error> {
     }
     log.durable = log.head;
     let shared = Shared {
-        opened_bytes: file_bytes(medium.as_ref(), Which::Main)?,
+        opened_bytes,
+        opened_checkpoint: state.checkpoint,
         options: options.clone(),
         medium,
         files,

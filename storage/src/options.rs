@@ -38,6 +38,8 @@ pub struct Options {
     pub name_bytes_max: usize,
     /// Bytes of a key of the index. 2,048.
     pub index_key_bytes_max: usize,
+    /// Length up to which a main file that grew is compacted when it is closed. 512 MiB: a larger one would make closing take seconds.
+    pub compact_bytes_max: u64,
     /// Effort of compression of merged frames, 1 to 19. 3.
     pub compression_level: i32,
     /// Who else may have the main file open. Followers.
@@ -58,6 +60,7 @@ impl Default for Options {
             row_bytes_max: 64 << 20,
             name_bytes_max: 1024,
             index_key_bytes_max: 2048,
+            compact_bytes_max: 512 << 20,
             compression_level: 3,
             sharing: Sharing::Followers,
             medium: None,

@@ -47,6 +47,8 @@ pub struct Opened {
 pub(crate) struct Shared {
     /// Length of the main file when it was opened: what it grew since is worth compacting at close.
     pub(crate) opened_bytes: u64,
+    /// The checkpoint when it was opened.
+    pub(crate) opened_checkpoint: Option<Position>,
     pub(crate) options: Options,
     pub(crate) medium: Arc<dyn Medium>,
     pub(crate) files: Arc<Files>,
@@ -269,8 +271,8 @@ impl Storage {
 
     /// Closes the store, so that it is one file: needs the last checkpoint to be at the head.
     ///
-    /// A main file that grew is compacted: redb doubles a file that is full and uses it all over. Cost: a few milliseconds, and the
-    /// moving of what this opening wrote. A crash during the compaction costs the next open a walk of the file, and no data.
+    /// A main file that grew is compacted, up to `compact_bytes_max`: redb doubles a file that is full and uses it all over. Cost: a few
+    /// milliseconds; with a compaction, a walk of the file. A crash during it costs the next open such a walk, and no data.
     ///
     /// On an error the store is whole, with its tail file; open it again.
     pub fn close(self) -> Result<(), Error> {
@@ -291,9 +293,10 @@ impl Storage {
         drop(shared.tail.lock().take());
         shared.medium.remove(Which::Tail)?;
         shared.medium.sync_dir()?;
-        let grown = file_bytes(shared.medium.as_ref(), Which::Main)? > shared.opened_bytes;
+        let bytes = file_bytes(shared.medium.as_ref(), Which::Main)?;
+        let grown = bytes > shared.opened_bytes && state.checkpoint > shared.opened_checkpoint;
         match shared.files.take_main() {
-            Some(main) if grown => main.compact_and_close(),
+            Some(main) if grown && bytes <= shared.options.compact_bytes_max => main.compact_and_close(),
             Some(main) => main.close(),
             None => Ok(()),
         }
