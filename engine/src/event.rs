@@ -149,8 +149,6 @@ struct MetaV1<'a> {
 
 /// Appends the bytes of `stated` to `out`, with the stamp zeroed.
 pub(crate) fn encode(stated: &Stated<'_>, out: &mut Vec<u8>) -> Result<(), bincode::error::EncodeError> {
-    let mut body = Vec::with_capacity(128);
-    stated.fact.encode_body(&mut body)?;
     let source = &stated.source;
     let meta = MetaV1 {
         recorded_at: 0,
@@ -162,10 +160,16 @@ pub(crate) fn encode(stated: &Stated<'_>, out: &mut Vec<u8>) -> Result<(), binco
         event_id: source.event_id.as_deref(),
         stream: source.stream.as_ref().map(|(name, seq)| (name.as_ref(), *seq)),
         part: source.part,
-        body_bytes: u32::try_from(body.len()).map_err(|_| bincode::error::EncodeError::Other("body above 4 GiB"))?,
+        body_bytes: 0,
     };
     fact::encode(&meta, out)?;
-    out.extend_from_slice(&body);
+    // The length of the body is the last field of the meta, and known only now.
+    let body = out.len();
+    stated.fact.encode_body(out)?;
+    let length = u32::try_from(out.len() - body).map_err(|_| bincode::error::EncodeError::Other("body above 4 GiB"))?;
+    if let Some(slot) = out.get_mut(body.saturating_sub(4)..body) {
+        slot.copy_from_slice(&length.to_le_bytes());
+    }
     if let Some(ext) = &stated.ext {
         out.extend_from_slice(ext.as_str().as_bytes());
     }
