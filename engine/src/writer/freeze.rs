@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use turnstore_storage::Stream;
+use turnstore_storage::{Position, Stream};
 
 use super::{Writer, release, show};
 use crate::checkpointer::{Done, Job};
@@ -18,7 +18,7 @@ impl Writer {
             self.unsaved_since = None;
             return;
         }
-        let alone = self.no_views();
+        let viewed = self.newest_viewed();
         let mut sessions = Vec::new();
         for desk in self.desks.values_mut() {
             let state = &desk.session.state;
@@ -26,7 +26,9 @@ impl Writer {
                 continue;
             }
             let Some(last_position) = desk.last_position else { continue };
-            sessions.push(desk.freeze(last_position, alone));
+            // A view that is older than the version that goes never reads it, however long it is held.
+            let version = desk.placed.checkpoints.last().map_or(0, |(version, _)| *version);
+            sessions.push(desk.freeze(last_position, version > viewed));
         }
         self.checkpointing = true;
         self.unsaved = 0;
@@ -37,11 +39,15 @@ impl Writer {
         }
     }
 
-    /// Whether no view is alive: only then may versions that an older view needs be replaced.
-    fn no_views(&mut self) -> bool {
-        self.pins.retain(|pin| pin.strong_count() > 0);
+    /// The newest checkpoint that a living view reads rows at, 0 for none: versions above it may be replaced.
+    ///
+    /// A view that is taken while the checkpoint is written needs none of those either: the rows that change are in memory for it.
+    fn newest_viewed(&mut self) -> u64 {
+        self.pins.retain(|(_, pin)| pin.strong_count() > 0);
         let head = self.shared.head.lock();
-        self.pins.is_empty() && Arc::strong_count(&head) == 1 && Arc::strong_count(&head.pin) == 1
+        let now = Arc::strong_count(&head) > 1 || Arc::strong_count(&head.pin) > 1;
+        let of_head = head.checkpoint.filter(|_| now);
+        of_head.into_iter().chain(self.pins.iter().map(|(checkpoint, _)| *checkpoint)).max().map_or(0, Position::get)
     }
 
     pub(super) fn checkpointed(&mut self, outcome: Result<Done, Error>) {
@@ -90,7 +96,9 @@ impl Writer {
             desk.session.written(saved);
             show(head, desk);
         }
-        self.pins.push(Arc::downgrade(&head.pin));
+        if let Some(checkpoint) = head.checkpoint {
+            self.pins.push((checkpoint, Arc::downgrade(&head.pin)));
+        }
         head.pin = Arc::new(());
         head.checkpoint = Some(done.up_to);
         let idle = idle(&self.desks, self.shared.limits.idle_sessions_max);

@@ -17,7 +17,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
-use turnstore_storage::{Durability, Frame, FrameBuilder, KeyRecord, Seq, Storage, Stream};
+use turnstore_storage::{Durability, Frame, FrameBuilder, KeyRecord, Position, Seq, Storage, Stream};
 
 use self::admit::{Admitted, Verdict, admit};
 use self::desk::{AtCheckpoint, Desk, Rows};
@@ -75,7 +75,8 @@ pub(crate) struct Writer {
     unsaved: u64,
     unsaved_since: Option<Instant>,
     unsynced_since: Option<Instant>,
-    pins: Vec<std::sync::Weak<()>>,
+    /// Checkpoints that views may still read at, each alive while one does.
+    pins: Vec<(Position, std::sync::Weak<()>)>,
     flushes: Vec<Reply>,
     closing: Option<Reply>,
     stopped: Option<String>,
