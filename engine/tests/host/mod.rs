@@ -131,24 +131,25 @@ pub fn decided(id: &str, decision: &str, payload: &str) -> Fact<'static> {
     })
 }
 
-/// Facts of `turns` turns of a user's line, a call with its result, and an answer in deltas.
+/// A turn: a user's line, a call with its result, and an answer in deltas.
+pub fn conversation_turn(of: usize) -> Vec<Fact<'static>> {
+    let (answer, call) = (format!("a{of}"), format!("c{of}"));
+    vec![
+        turn(&format!("t{of}")),
+        user(&format!("u{of}"), &format!("question {of}")),
+        called(&call),
+        answered(&call, "found"),
+        assistant(&answer),
+        delta(&answer, "one "),
+        delta(&answer, &format!("answer {of}")),
+        finally(&answer, &format!("one answer {of}")),
+        ended("completed"),
+    ]
+}
+
+/// Facts of so many turns.
 pub fn conversation(turns: usize) -> Vec<Fact<'static>> {
-    let one = |of: usize| {
-        let answer = format!("a{of}");
-        let call = format!("c{of}");
-        vec![
-            turn(&format!("t{of}")),
-            user(&format!("u{of}"), &format!("question {of}")),
-            called(&call),
-            answered(&call, "found"),
-            assistant(&answer),
-            delta(&answer, "one "),
-            delta(&answer, &format!("answer {of}")),
-            finally(&answer, &format!("one answer {of}")),
-            ended("completed"),
-        ]
-    };
-    (0..turns).flat_map(one).collect()
+    (0..turns).flat_map(conversation_turn).collect()
 }
 
 /// One item as a line.
