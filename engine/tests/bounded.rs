@@ -200,10 +200,24 @@ fn remembered(view: &View) -> (Vec<String>, Vec<String>, turnstore::StateHash) {
     (timeline_by(view, "s", 50), waiting(view, "s"), view.hash("s").unwrap())
 }
 
+/// Ends the other thread, also when this one fails.
+struct Ends<'a>(&'a AtomicBool);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Release);
+    }
+}
+
 #[test]
 fn views_of_many_checkpoints_all_answer_as_they_did_while_checkpoints_go_on() {
     let place = Place::new();
-    let limits = turnstore::Limits { page_cache_bytes_max: 0, events_between_checkpoints_max: 50, ..turnstore::Limits::default() };
+    let limits = turnstore::Limits {
+        page_cache_bytes_max: 0,
+        events_between_checkpoints_max: 50,
+        idle_sessions_max: 0,
+        ..turnstore::Limits::default()
+    };
     let engine = Engine::options().durability(Durability::Buffered).limits(limits).open(place.path()).unwrap();
     engine.append("s", [user("first", "x")]).unwrap();
     let appended = AtomicBool::new(false);
@@ -213,6 +227,7 @@ fn views_of_many_checkpoints_all_answer_as_they_did_while_checkpoints_go_on() {
                 engine.checkpoint().unwrap();
             }
         });
+        let ends = Ends(&appended);
         let mut held = Vec::new();
         for n in 0..150 {
             // An old message goes on, so that pages far back change too.
@@ -223,6 +238,10 @@ fn views_of_many_checkpoints_all_answer_as_they_did_while_checkpoints_go_on() {
                 decided(&format!("q{}", n / 2), "d", "1"),
             ];
             engine.append("s", facts).unwrap();
+            if n % 2 == 0 {
+                // Nothing of it is in memory for this view.
+                engine.checkpoint().unwrap();
+            }
             let view = engine.view();
             if n % 3 == 0 {
                 held.push((remembered(&view), view));
@@ -231,7 +250,7 @@ fn views_of_many_checkpoints_all_answer_as_they_did_while_checkpoints_go_on() {
                 held.swap_remove(0);
             }
         }
-        appended.store(true, Ordering::Release);
+        drop(ends);
         checkpoints.join().unwrap();
         assert!(held.len() > 20);
         for (before, view) in &held {
