@@ -26,8 +26,8 @@ use std::sync::atomic::AtomicBool;
 
 pub(crate) fn open(path: &Path, options: &Options) -> Result<Opened, Error> {
     let medium = options.medium_at(path);
-    // The opening itself may let the file grow.
-    let opened_bytes = file_bytes(medium.as_ref(), Which::Main)?;
+    // The opening itself may let the file grow. What cannot be measured cannot be opened either, which says why.
+    let opened_bytes = file_bytes(medium.as_ref(), Which::Main).unwrap_or(0);
     let main = if medium.exists(Which::Main)? {
         database::open(medium.as_ref(), Which::Main, Access::Write, options)?
     } else {
