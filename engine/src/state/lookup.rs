@@ -175,7 +175,7 @@ impl Lookup {
         self.recent = None;
     }
 
-    /// Takes in the row that [`Found::Ask`] named.
+    /// Takes in the row that `Found::Ask` named.
     pub fn supply(&mut self, row: RowRef, ids: &IdRow, asked: (Space, &str)) {
         let shelf = row.kind == RowKind::ShelfIds;
         for (digest, ordinal) in &ids.ids {

@@ -8,7 +8,7 @@
 //! | [`Decoder`] | one source event into the facts it states |
 //! | [`encode`] | those facts into the source event |
 //! | [`project`] | a folded session into the protocol's messages, state and pending interrupts |
-//! | [`fold`] | source events into that projection, without a store |
+//! | `fold` | source events into that projection, without a store |
 
 mod body;
 pub mod code;
