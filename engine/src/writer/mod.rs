@@ -396,23 +396,28 @@ impl Writer {
         let mut rows = Rows::new(&open);
         let mut guard = shared.head.lock();
         let head = Arc::make_mut(&mut guard);
-        for Waiting { stream, batch, admitted, .. } in waiting {
-            let (Some(desk), Some(mut position)) = (self.desks.get_mut(stream), admitted.first) else { continue };
-            release(head, *stream, &self.nothing);
-            let mut seq = Seq::new(admitted.first_seq).unwrap_or(Seq::FIRST);
-            for span in admitted.kept.iter().filter_map(|index| batch.spans.get(*index)) {
-                let bytes = batch.bytes.get(span.range.clone()).unwrap_or_default();
-                let event = event::decode(position, *stream, seq, bytes).map_err(|source| Error::Event { position, source })?;
-                desk.fold_or_refold(&mut rows, &event)?;
-                head.position = Some(position);
-                position = position.next();
-                seq = seq.next();
-            }
-        }
+        let folded = waiting.iter().try_for_each(|waiting| self.fold(head, waiting, &mut rows));
+        // Whatever could not be folded, what was let go of is shown again: never an empty session.
         for Waiting { stream, .. } in waiting {
             if let Some(desk) = self.desks.get(stream) {
                 show(head, desk);
             }
+        }
+        folded
+    }
+
+    fn fold(&mut self, head: &mut Head, waiting: &Waiting, rows: &mut Rows<'_>) -> Result<(), Error> {
+        let Waiting { stream, batch, admitted, .. } = waiting;
+        let (Some(desk), Some(mut position)) = (self.desks.get_mut(stream), admitted.first) else { return Ok(()) };
+        release(head, *stream, &self.nothing);
+        let mut seq = Seq::new(admitted.first_seq).unwrap_or(Seq::FIRST);
+        for span in admitted.kept.iter().filter_map(|index| batch.spans.get(*index)) {
+            let bytes = batch.bytes.get(span.range.clone()).unwrap_or_default();
+            let event = event::decode(position, *stream, seq, bytes).map_err(|source| Error::Event { position, source })?;
+            desk.fold_or_refold(rows, &event)?;
+            head.position = Some(position);
+            position = position.next();
+            seq = seq.next();
         }
         Ok(())
     }
