@@ -518,6 +518,9 @@ impl Merge<'_, '_, '_, '_> {
         if old.body == draft.body {
             draft.last_seq = old.last_seq;
         }
+        // No statement carries streamed output: its text moves along.
+        let output = self.fold.state.taken_pieces(*ordinal).into_iter().filter(|(field, _)| *field == Field::OUTPUT);
+        draft.pieces.extend(output);
     }
 }
 
