@@ -2,11 +2,13 @@
 //!
 //! **Invariant:** when [`Session::missing`] says `None`, `reduce` reads nothing that is not in memory. The two walk the same ids.
 
+use std::collections::BTreeSet;
+
 use super::entry::{Body, Content, PAGE_ENTRIES, PartRole, Sequence};
 use super::lookup::{Found, Space};
 use super::rows::{Field, RowKind, RowRef, piece_ordinal};
 use super::session::{Need, Session, State};
-use crate::fact::{Fact, HistoryMode, PartKind, PartTarget, ToolOp};
+use crate::fact::{Fact, HistoryMode, HistoryTurn, PartKind, PartTarget, ToolOp};
 
 impl From<PartKind> for PartRole {
     fn from(kind: PartKind) -> Self {
@@ -90,6 +92,7 @@ impl Session {
                 self.turn(self.state.current_turn())?;
                 if matches!(history.mode, HistoryMode::Merge | HistoryMode::Replace) {
                     self.whole_timeline()?;
+                    self.summarized(&history.turns)?;
                 } else if history.mode == HistoryMode::Page && self.state.header.next > self.state.header.first {
                     self.page(Sequence::Timeline, self.state.header.first)?;
                 }
@@ -190,6 +193,21 @@ impl Session {
             _ => None,
         });
         known.into_iter().flatten().try_for_each(|artifact| self.page_of(Space::Path, &artifact.path).map(|_| ()))
+    }
+
+    /// Paths of every turn that a summary may mean once the timeline was laid anew: then a name that was a turn's former run, or is one
+    /// turn's id and another's run, can mean another turn than before. The timeline is in memory.
+    fn summarized(&self, summaries: &[HistoryTurn<'_>]) -> Wanted {
+        let names: BTreeSet<&str> = summaries.iter().map(|summary| summary.turn.as_ref()).collect();
+        let (first, next) = self.state.extent(Sequence::Timeline);
+        for ordinal in (first..next).filter(|_| !names.is_empty()) {
+            let Some(Body::Turn(turn)) = self.state.entry(Sequence::Timeline, ordinal).map(|entry| &entry.body) else { continue };
+            if names.contains(turn.id.as_str()) || turn.run.as_deref().is_some_and(|run| names.contains(run)) {
+                let mut paths = turn.artifacts.iter().flatten();
+                paths.try_for_each(|artifact| self.page_of(Space::Path, &artifact.path).map(|_| ()))?;
+            }
+        }
+        Ok(())
     }
 
     fn document(&self, name: &str) -> Wanted {
