@@ -2,8 +2,8 @@
 
 use crate::host::*;
 use turnstore::event::{Source, Stated};
-use turnstore::fact::Fact;
-use turnstore::{Batch, Engine, InteractionStatus, ItemKind, Mark, Window};
+use turnstore::fact::*;
+use turnstore::{Batch, Engine, InteractionStatus, ItemKind, Limits, Mark, Window};
 
 fn named(id: &str, fact: Fact<'static>) -> Stated<'static> {
     Stated { source: Source { event_id: Some(id.to_owned().into()), ..Source::default() }, ..Stated::from(fact) }
@@ -144,4 +144,71 @@ fn an_append_that_is_retried_under_its_key_happens_once() {
         assert!(again.duplicate && (again.first, again.last, again.seq) == (first.first, first.last, first.seq));
         assert_eq!(timeline(&engine.view(), "s"), ["call c: executed"]);
     });
+}
+
+fn restated(mode: HistoryMode, turns: Vec<HistoryTurn<'static>>) -> Fact<'static> {
+    let tool = HistoryTool { id: "c".into(), name: "grep".into(), args: "{}".into(), ..HistoryTool::default() };
+    let messages = ["m1", "m2"].map(|id| HistoryMessage {
+        id: id.into(),
+        role: "assistant".into(),
+        content: Some(Content::Text("said".into())),
+        tools: if id == "m1" { vec![tool.clone()] } else { Vec::new() },
+        ..HistoryMessage::default()
+    });
+    Fact::HistoryImported(HistoryImported {
+        mode,
+        messages: messages.to_vec(),
+        turns,
+        older: None,
+        requested_at: Some(1_000),
+        authoritative_activities: None,
+    })
+}
+
+/// 34: a history that comes again after a reconnect says nothing of streamed output.
+#[test]
+fn long_streamed_output_of_a_call_survives_a_history_that_is_stated_again() {
+    for mode in [HistoryMode::Replace, HistoryMode::Merge] {
+        let place = Place::new();
+        let engine = place.open();
+        let output = "a line of output\n".repeat(2_000);
+        let streamed =
+            Fact::ToolChanged(ToolChanged { tool: "c".into(), op: ToolOp::OutputDelta { text: output.clone().into() }, metadata: None });
+        let op = ToolOp::Started { name: "grep".into(), message: Some("m1".into()), turn: None, agent: None, detail: None };
+        let call = Fact::ToolChanged(ToolChanged { tool: "c".into(), op, metadata: None });
+        engine.append("s", [turn("t"), assistant("m1"), call, streamed]).unwrap();
+        let engine = killed(engine, &place);
+        engine.append("s", [restated(mode, Vec::new())]).unwrap();
+        always(engine, &place, |engine| {
+            let page = engine.view().window("s", Window::default()).unwrap();
+            let calls = page
+                .items()
+                .filter_map(|item| if let ItemKind::Tool(call) = item.kind() { Some(call.output().joined().into_owned()) } else { None });
+            assert_eq!(calls.collect::<Vec<_>>(), [output.as_str()]);
+            assert_eq!(engine.view().verify(&mut |_| {}).unwrap().difference, None);
+        });
+    }
+}
+
+/// 42: what was in memory makes no difference, also where one turn's run is another turn's id.
+#[test]
+fn a_run_that_is_named_like_another_turn_folds_the_same_from_memory_and_from_rows() {
+    let limits = Limits { idle_sessions_max: 0, ..Limits::default() };
+    let (place, kept) = (Place::new(), Place::new());
+    let (forgets, keeps) = (Engine::options().limits(limits).open(place.path()).unwrap(), kept.open());
+    let reference = |path: &'static str| ArtifactReference { path: path.into(), artifact_type: "image".into() };
+    let started = |run: &'static str| Fact::TurnStarted(TurnStarted { turn: "t3".into(), run: Some(run.into()), ..TurnStarted::default() });
+    let summary = HistoryTurn { turn: "t4".into(), artifacts: Some(vec![reference("c")]), ..HistoryTurn::default() };
+    let set = Fact::TurnArtifactsSet(TurnArtifactsSet { turn: "t4".into(), references: vec![reference("a"), reference("b")] });
+    for fact in [started("t5"), set, started("t4"), restated(HistoryMode::Replace, vec![summary])] {
+        keeps.append("s", [fact.clone()]).unwrap();
+        forgets.append("s", [fact]).unwrap();
+        forgets.checkpoint().unwrap();
+        forgets.append("other", [user("u", "x")]).unwrap();
+        forgets.checkpoint().unwrap();
+    }
+    let artifacts = |engine: &Engine| engine.view().artifacts("s").unwrap().map(Result::unwrap).collect::<Vec<_>>();
+    assert_eq!(artifacts(&forgets), artifacts(&keeps));
+    assert_eq!(forgets.view().hash("s").unwrap(), keeps.view().hash("s").unwrap());
+    assert_eq!(forgets.view().verify(&mut |_| {}).unwrap().difference, None);
 }
