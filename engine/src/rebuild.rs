@@ -22,7 +22,7 @@ use crate::event;
 use crate::limits::Limits;
 use crate::options::Options;
 use crate::state::{LAYOUT_FINGERPRINT, SEMANTICS_FINGERPRINT};
-use crate::writer::desk::{Desk, Source, readable};
+use crate::writer::desk::{Desk, Source};
 
 /// Frames that wait between the thread that reads them and the one that folds.
 const FRAMES_AHEAD: usize = 16;
@@ -239,7 +239,7 @@ impl Sink for Locked<'_, '_, '_> {
         Ok(())
     }
     fn row(&mut self, key: &RowKey) -> Result<Option<AlignedVec>, Error> {
-        readable(self.0.lock().row(key, None))
+        Ok(self.0.lock().row(key, None)?.map(|row| row.bytes))
     }
     fn put_index(&mut self, key: &[u8], value: &[u8]) -> Result<(), Error> {
         Ok(self.0.lock().put_index(key, value)?)
@@ -251,7 +251,7 @@ impl Sink for Locked<'_, '_, '_> {
 
 impl Source for Locked<'_, '_, '_> {
     fn row(&mut self, key: &RowKey) -> Result<Option<AlignedVec>, Error> {
-        readable(self.0.lock().row(key, None))
+        Ok(self.0.lock().row(key, None)?.map(|row| row.bytes))
     }
     fn index(&mut self, key: &[u8]) -> Result<Option<Vec<u8>>, Error> {
         Ok(self.0.lock().get_index(key)?)

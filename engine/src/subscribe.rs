@@ -92,7 +92,8 @@ impl Subscription {
                 }
                 Ok(None) => {
                     let (now, closed) = self.shared.durable.wait(durable, deadline);
-                    if now <= durable && !closed {
+                    let late = deadline.is_some_and(|deadline| Instant::now() >= deadline);
+                    if (now <= durable || late) && !closed {
                         return Ok(Next::Idle);
                     }
                 }

@@ -388,7 +388,13 @@ impl<'l> Found<'l> {
         if self.whole {
             return Ok(None);
         }
-        Ok(self.look.row(&key(self.stream, row))?.map(|(_, bytes)| bytes))
+        let Some(checkpoint) = self.look.checkpoint()? else { return Ok(None) };
+        match self.look.reader()?.row(&key(self.stream, row), Some(checkpoint)) {
+            Ok(found) => Ok(found.map(|found| found.bytes)),
+            // Damage is not absence: what the row held is found by folding again.
+            Err(turnstore_storage::Error::Corrupt(damage)) => Err(BadRow::new(row, damage).into()),
+            Err(error) => Err(Error::from(error).into()),
+        }
     }
 
     /// Last seq of the session when the process that writes the store opened it: what is older was written by a process that is gone.

@@ -17,6 +17,8 @@ pub(crate) struct Admitted {
     pub(crate) first_seq: u64,
     pub(crate) seq: u64,
     pub(crate) dropped: usize,
+    /// The batch stands in the frame already, under its key.
+    pub(crate) duplicate: bool,
     /// Which facts of the batch were appended, by index.
     pub(crate) kept: Vec<usize>,
 }
@@ -56,6 +58,7 @@ pub(crate) fn admit(
         first_seq: desk.admitted + 1,
         seq: desk.admitted,
         dropped: batch.len() - kept.len(),
+        duplicate: false,
         kept: Vec::new(),
     };
     for index in &kept {
@@ -105,7 +108,7 @@ fn fresh(desk: &mut Desk, batch: &Batch, limits: &Limits, reader: Open<'_>) -> R
     let mut here = Here::default();
     for (index, span) in batch.spans.iter().enumerate() {
         let known = match (&span.mark, &span.event_id) {
-            (Some((source, seq)), _) => marks.get(*source).is_some_and(|mark| seq <= mark),
+            (Some((source, seq)), _) => marks.get(*source).is_some_and(|mark| Some(*seq) <= *mark),
             (None, Some(id)) => desk.knows_event(reader, id, limits.event_ids_retained_max)?,
             (None, None) => false,
         };

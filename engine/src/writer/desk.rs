@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use rkyv::util::AlignedVec;
-use turnstore_storage::{BatchKey, KeyRecord, Position, Reader, Row, RowKey, Seq, Stream};
+use turnstore_storage::{BatchKey, KeyRecord, Position, Reader, RowKey, Seq, Stream};
 
 use crate::checkpointer::Frozen;
 use crate::error::Error;
@@ -25,7 +25,8 @@ pub(crate) struct Desk {
     pub(crate) opened_seq: u64,
     pub(crate) placed: Placed,
     pub(crate) keys: BTreeMap<BatchKey, KeyRecord>,
-    marks: BTreeMap<String, u64>,
+    /// Highest number read from a source; `None` where nothing was.
+    marks: BTreeMap<String, Option<u64>>,
     fresh_marks: BTreeSet<String>,
     event_ids: Option<EventIds>,
 }
@@ -71,7 +72,10 @@ impl Desk {
 
     /// A session whose rows end at seq `last`; `None` when they do not, or do not read. `opened_seq` is what an earlier process wrote.
     pub(crate) fn load(rows: &mut dyn Source, name: Arc<str>, stream: Stream, last: u64, open_epoch: u64) -> Result<Option<Self>, Error> {
-        let header = rows.row(&key(stream, RowKind::Header as u8, 0, 0))?;
+        let header = match rows.row(&key(stream, RowKind::Header as u8, 0, 0)) {
+            Err(Error::Storage(turnstore_storage::Error::Corrupt(_))) => None,
+            header => header?,
+        };
         let session = header.and_then(|bytes| Session::of_row(&bytes).ok()).filter(|session| session.state.header().last_seq == last);
         let Some(session) = session else { return Ok(None) };
         let mut desk = Self { session, event_ids: None, ..Self::new(name, stream) };
@@ -99,7 +103,11 @@ impl Desk {
     pub(crate) fn fold(&mut self, rows: &mut dyn Source, event: &Event<'_>) -> Result<Result<(), BadRow>, Error> {
         if let Body::Fact(fact) = &event.body {
             while let Some(need) = self.session.missing(fact) {
-                let bytes = rows.row(&key(self.stream, need.row.kind as u8, need.row.epoch, need.row.ordinal))?;
+                let bytes = match rows.row(&key(self.stream, need.row.kind as u8, need.row.epoch, need.row.ordinal)) {
+                    Ok(bytes) => bytes,
+                    Err(Error::Storage(turnstore_storage::Error::Corrupt(damage))) => return Ok(Err(BadRow::new(need.row, damage))),
+                    Err(error) => return Err(error),
+                };
                 if let Err(bad) = self.session.supply(&need, bytes.as_deref()) {
                     return Ok(Err(bad));
                 }
@@ -146,15 +154,15 @@ impl Desk {
         }
     }
 
-    /// The highest sequence number read from a source, 0 for none.
-    pub(crate) fn mark(&mut self, reader: &mut dyn FnMut() -> Result<Reader, Error>, source: &str) -> Result<u64, Error> {
+    /// The highest sequence number read from a source.
+    pub(crate) fn mark(&mut self, reader: &mut dyn FnMut() -> Result<Reader, Error>, source: &str) -> Result<Option<u64>, Error> {
         if let Some(mark) = self.marks.get(source) {
             return Ok(*mark);
         }
         let reader = reader()?;
         let row = reader.row(&index::marks_row(self.stream, source), reader.checkpoint())?;
         let marks = row.and_then(|row| Marks::from_bytes(&row.bytes).ok()).unwrap_or_default();
-        let mark = marks.marks.iter().find(|(name, _)| name == source).map_or(0, |(_, seq)| *seq);
+        let mark = marks.marks.iter().find(|(name, _)| name == source).map(|(_, seq)| *seq);
         self.marks.insert(source.to_owned(), mark);
         Ok(mark)
     }
@@ -162,10 +170,10 @@ impl Desk {
     /// Raises a source's mark.
     pub(crate) fn raise(&mut self, source: &str, seq: u64) {
         match self.marks.get_mut(source) {
-            Some(mark) if *mark >= seq => return,
-            Some(mark) => *mark = seq,
+            Some(mark) if *mark >= Some(seq) => return,
+            Some(mark) => *mark = Some(seq),
             None => {
-                self.marks.insert(source.to_owned(), seq);
+                self.marks.insert(source.to_owned(), Some(seq));
             }
         }
         if !self.fresh_marks.contains(source) {
@@ -176,7 +184,7 @@ impl Desk {
     /// Marks that rose since the last call.
     pub(crate) fn take_marks(&mut self) -> Vec<(String, u64)> {
         let fresh = std::mem::take(&mut self.fresh_marks);
-        fresh.into_iter().filter_map(|source| Some((source.clone(), *self.marks.get(&source)?))).collect()
+        fresh.into_iter().filter_map(|source| Some((source.clone(), (*self.marks.get(&source)?)?))).collect()
     }
 
     /// Whether an event id is among those remembered. The first question about a session reads its last events.
@@ -218,7 +226,7 @@ impl Desk {
 
 /// Where a session's rows are read.
 pub(crate) trait Source {
-    /// The row's newest version that counts; damage is absence.
+    /// The row's newest version that counts. Damage is an error, never absence.
     fn row(&mut self, key: &RowKey) -> Result<Option<AlignedVec>, Error>;
     /// An index entry.
     fn index(&mut self, key: &[u8]) -> Result<Option<Vec<u8>>, Error>;
@@ -229,19 +237,10 @@ pub(crate) struct AtCheckpoint<'r>(pub(crate) &'r Reader);
 
 impl Source for AtCheckpoint<'_> {
     fn row(&mut self, key: &RowKey) -> Result<Option<AlignedVec>, Error> {
-        readable(self.0.row(key, self.0.checkpoint()))
+        Ok(self.0.row(key, self.0.checkpoint())?.map(|row| row.bytes))
     }
     fn index(&mut self, key: &[u8]) -> Result<Option<Vec<u8>>, Error> {
         Ok(self.0.index_get(key)?)
-    }
-}
-
-/// A row that was read; damage is absence.
-pub(crate) fn readable(row: Result<Option<Row>, turnstore_storage::Error>) -> Result<Option<AlignedVec>, Error> {
-    match row {
-        Ok(row) => Ok(row.map(|row| row.bytes)),
-        Err(turnstore_storage::Error::Corrupt(_)) => Ok(None),
-        Err(error) => Err(error.into()),
     }
 }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use crossbeam_channel::TryRecvError;
 use turnstore_storage::{Position, Stream};
 
 use super::{Writer, release, show};
@@ -56,16 +57,18 @@ impl Writer {
             Ok(done) => self.swap(done),
             Err(error) => self.stop(&format!("a checkpoint failed: {error}")),
         }
-        let reached = self.storage.checkpoint() >= self.storage.head();
-        if reached || self.stopped.is_some() {
-            let answer = |writer: &Self| match &writer.stopped {
+        let reached = self.storage.checkpoint();
+        let stopped = self.stopped.is_some();
+        let (answered, waiting): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.flushes).into_iter().partition(|(_, up_to)| stopped || reached >= *up_to);
+        self.flushes = waiting;
+        for (reply, _) in answered {
+            reply.answer(match &self.stopped {
                 Some(reason) => Err(Error::Stopped { reason: reason.clone() }),
-                None => Ok(writer.receipt_of_head()),
-            };
-            for reply in std::mem::take(&mut self.flushes) {
-                reply.answer(answer(self));
-            }
-        } else if !self.flushes.is_empty() {
+                None => Ok(self.receipt_of_head()),
+            });
+        }
+        if !self.flushes.is_empty() {
             self.freeze();
         }
     }
@@ -74,7 +77,7 @@ impl Writer {
         if self.stopped.is_none() && self.storage.checkpoint() >= self.storage.head() && !self.checkpointing {
             return reply.answer(Ok(self.receipt_of_head()));
         }
-        self.flushes.push(reply);
+        self.flushes.push((reply, self.storage.head()));
         if !self.checkpointing {
             self.freeze();
             if !self.checkpointing {
@@ -130,8 +133,15 @@ impl Writer {
 
     /// Takes in what the checkpointer finished. Its outcomes have a channel of their own, so that a full queue cannot hold them back.
     pub(super) fn outcomes(&mut self) {
-        while let Ok(outcome) = self.outcomes.try_recv() {
-            self.checkpointed(outcome);
+        loop {
+            match self.outcomes.try_recv() {
+                Ok(outcome) => self.checkpointed(outcome),
+                Err(TryRecvError::Empty) => break,
+                Err(TryRecvError::Disconnected) if self.checkpointing => {
+                    self.checkpointed(Err(Error::Stopped { reason: "the checkpointer has ended".to_owned() }));
+                }
+                Err(TryRecvError::Disconnected) => break,
+            }
         }
     }
 }

@@ -67,6 +67,8 @@ pub(crate) struct Writer {
     outcomes: Receiver<Result<Done, Error>>,
     durability: Durability,
     next_stream: Stream,
+    /// Sessions that the open frame declares.
+    declared: Vec<Stream>,
     desks: BTreeMap<Stream, Desk>,
     names: BTreeMap<Arc<str>, Stream>,
     nothing: Arc<State>,
@@ -77,7 +79,8 @@ pub(crate) struct Writer {
     unsynced_since: Option<Instant>,
     /// Checkpoints that views may still read at, each alive while one does.
     pins: Vec<(Position, std::sync::Weak<()>)>,
-    flushes: Vec<Reply>,
+    /// Who waits for a checkpoint, and up to where.
+    flushes: Vec<(Reply, Option<Position>)>,
     closing: Option<Reply>,
     stopped: Option<String>,
 }
@@ -87,6 +90,7 @@ impl Writer {
         Self {
             shared,
             next_stream: storage.next_stream(),
+            declared: Vec::new(),
             storage,
             queue: channels.queue,
             jobs: channels.jobs,
@@ -264,6 +268,13 @@ impl Writer {
         }
         match self.admit(session, &mut batch, frame, now) {
             Ok((stream, Verdict::Admitted(admitted))) => waiting.push(Waiting { stream, batch, admitted, reply }),
+            Ok((stream, Verdict::Repeat(record))) if Some(record.last) > self.storage.head() => {
+                // The first one is in this very commit: both are answered when it is durable.
+                let seq = waiting.iter().find(|first| first.admitted.last == Some(record.last)).map_or(0, |first| first.admitted.seq);
+                let (first, last) = (Some(record.first), Some(record.last));
+                let admitted = Admitted { first, last, first_seq: seq, seq, dropped: 0, duplicate: true, kept: Vec::new() };
+                waiting.push(Waiting { stream, batch, admitted, reply });
+            }
             Ok((stream, Verdict::Repeat(record))) => reply.answer(self.first_receipt(stream, &record)),
             Err(error) => reply.answer(Err(error)),
         }
@@ -316,6 +327,7 @@ impl Writer {
         let stream = self.next_stream;
         frame.declare(stream, &name)?;
         self.next_stream = stream.next();
+        self.declared.push(stream);
         self.names.insert(name.clone(), stream);
         self.desks.insert(stream, Desk::new(name, stream));
         Ok(stream)
@@ -340,7 +352,15 @@ impl Writer {
 
     fn commit(&mut self, frame: FrameBuilder, waiting: &mut Vec<Waiting>) {
         let waiting = std::mem::take(waiting);
-        if !frame.is_empty() {
+        let declared = std::mem::take(&mut self.declared);
+        if frame.is_empty() {
+            // A frame without events is not written, and neither are the sessions that it declares.
+            for stream in declared {
+                if let Some(desk) = self.desks.remove(&stream) {
+                    self.names.remove(&desk.name);
+                }
+            }
+        } else {
             let count = u64::from(frame.count());
             if let Err(error) = self.storage.append(frame, self.durability) {
                 self.fail(waiting, error);
@@ -366,7 +386,7 @@ impl Writer {
                 seq: admitted.seq,
                 appended: admitted.kept.len(),
                 dropped: admitted.dropped,
-                duplicate: false,
+                duplicate: admitted.duplicate,
                 durability: self.durability,
                 open_epoch: self.shared.open_epoch,
             }));
@@ -398,7 +418,7 @@ impl Writer {
         let head = Arc::make_mut(&mut guard);
         let folded = waiting.iter().try_for_each(|waiting| self.fold(head, waiting, &mut rows));
         // Whatever could not be folded, what was let go of is shown again: never an empty session.
-        for Waiting { stream, .. } in waiting {
+        for Waiting { stream, .. } in waiting.iter().filter(|waiting| !waiting.admitted.kept.is_empty()) {
             if let Some(desk) = self.desks.get(stream) {
                 show(head, desk);
             }
@@ -408,6 +428,9 @@ impl Writer {
 
     fn fold(&mut self, head: &mut Head, waiting: &Waiting, rows: &mut Rows<'_>) -> Result<(), Error> {
         let Waiting { stream, batch, admitted, .. } = waiting;
+        if admitted.kept.is_empty() {
+            return Ok(());
+        }
         let (Some(desk), Some(mut position)) = (self.desks.get_mut(stream), admitted.first) else { return Ok(()) };
         release(head, *stream, &self.nothing);
         let mut seq = Seq::new(admitted.first_seq).unwrap_or(Seq::FIRST);
@@ -435,7 +458,7 @@ impl Writer {
         if self.unsynced_since.is_some() {
             self.sync();
         }
-        for reply in self.flushes.drain(..) {
+        for (reply, _) in self.flushes.drain(..) {
             reply.answer(Err(Error::Closed));
         }
         if let Some(reply) = self.closing.take() {
