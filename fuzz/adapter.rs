@@ -2,6 +2,7 @@
 
 use std::time::UNIX_EPOCH;
 
+use serde_json::Value;
 use turnstore::adapter::aiui::{Decoder, Folder, Start, encode_stated};
 use turnstore::adapter::source::{Item, Reader};
 
@@ -19,8 +20,11 @@ pub fn adapter_aiui(bytes: &[u8]) {
                 let mut facts = Vec::new();
                 decoder.decode_raw(raw, &mut facts);
                 assert!(!facts.is_empty(), "no facts of {:?}", raw.text);
-                if let Err(error) = encode_stated(&facts) {
-                    panic!("{error}: {facts:?}");
+                let back = encode_stated(&facts).unwrap_or_else(|error| panic!("{error}: {facts:?}"));
+                if let Ok(value) = serde_json::from_str::<Value>(raw.text) {
+                    // A name that only the transport gave is written into the event.
+                    let named = raw.name.is_some() || raw.id.is_some();
+                    assert!(named || serde_json::from_str::<Value>(&back).ok() == Some(value), "{} came back as {back}", raw.text);
                 }
                 folder.event(raw);
             }
