@@ -5,4 +5,7 @@
 //! **Absent:** folding, storage, time.
 
 pub mod aiui;
+mod fields;
+mod residue;
 pub mod source;
+mod surrogate;

@@ -1,35 +1,15 @@
 //! What the facts of an event say of it, as the event's own fields.
 //!
-//! **Invariant:** `fields of the event = body - absent + residue`. [`residue`] is the difference, so a field that the facts do not
-//! model, or model otherwise than it was written, is never lost.
-//!
-//! Residue is an object of fields that override the body, with two reserved keys: `-` lists fields of the body that the event does
-//! not have, `=` holds the whole event where the difference cannot be said.
+//! **Absent:** what the facts do not say; that is residue, see [`crate::adapter::residue`].
 
 use std::borrow::Cow;
 
-use serde_json::value::RawValue;
-
-use super::fields::{Fields, Str, write_object, write_str};
 use super::name::Name;
+use crate::adapter::fields::Fields;
+use crate::adapter::residue::{self, Body, Value, content, json, maybe, once, spread, text, write};
 use crate::fact::{
-    Content, Fact, HistoryMessage, HistoryMode, Json, PartChange, PartFinal, PartKind, PartTarget, SurfaceOp, ToolOp, TurnEnded,
-    WorkspaceOp,
+    Fact, HistoryMessage, HistoryMode, Json, PartChange, PartFinal, PartKind, PartTarget, SurfaceOp, ToolOp, TurnEnded, WorkspaceOp,
 };
-
-/// Residue key for fields that the body has and the event has not.
-pub(super) const ABSENT: &str = "-";
-/// Residue key for the whole event.
-pub(super) const WHOLE: &str = "=";
-
-/// A field's value.
-#[derive(Debug)]
-pub(super) enum Value<'f> {
-    Text(Cow<'f, str>),
-    Json(Cow<'f, str>),
-}
-
-type Body<'f> = Vec<(Cow<'f, str>, Value<'f>)>;
 
 /// The event name that needs no saying, given the facts of an event.
 pub(super) fn canonical(facts: &[&Fact<'_>]) -> Option<Name> {
@@ -89,36 +69,6 @@ pub(super) fn body<'f>(spelled: &'f str, facts: &[&'f Fact<'_>]) -> Body<'f> {
         }
     }
     once(body)
-}
-
-/// Of equal keys the first.
-fn once(body: Body<'_>) -> Body<'_> {
-    let mut kept: Body<'_> = Vec::with_capacity(body.len());
-    for (key, value) in body {
-        if !kept.iter().any(|(known, _)| *known == key) {
-            kept.push((key, value));
-        }
-    }
-    kept
-}
-
-fn text<'f>(key: &'f str, value: &'f str) -> (Cow<'f, str>, Value<'f>) {
-    (Cow::Borrowed(key), Value::Text(Cow::Borrowed(value)))
-}
-
-fn json<'f>(key: &'f str, value: &'f Json<'_>) -> (Cow<'f, str>, Value<'f>) {
-    (Cow::Borrowed(key), Value::Json(Cow::Borrowed(value.as_str())))
-}
-
-fn maybe<'f>(key: &'f str, value: &'f Option<crate::fact::Text<'_>>) -> Option<(Cow<'f, str>, Value<'f>)> {
-    value.as_deref().map(|value| text(key, value))
-}
-
-fn content<'f>(value: &'f Content<'_>) -> Value<'f> {
-    match value {
-        Content::Text(text) => Value::Text(Cow::Borrowed(text)),
-        Content::Json(json) => Value::Json(Cow::Borrowed(json.as_str())),
-    }
 }
 
 /// The fields that one fact says.
@@ -250,12 +200,6 @@ fn run_finished<'f>(ended: &'f TurnEnded<'_>, facts: &[&'f Fact<'_>], body: &mut
     body.push((Cow::Borrowed("outcome"), Value::Json(Cow::Owned(outcome))));
 }
 
-/// The fields of an object.
-fn spread<'f>(object: &'f Json<'_>) -> Body<'f> {
-    let fields = Fields::parse(object.as_str()).unwrap_or_default();
-    fields.iter().map(|(key, raw)| (Cow::Owned(key.to_owned()), Value::Json(Cow::Borrowed(raw.get())))).collect()
-}
-
 fn named<'f>(name: &'static str, value: &'f Json<'_>, dotted: bool, body: &mut Body<'f>) {
     if dotted {
         body.extend(spread(value));
@@ -312,55 +256,8 @@ fn write_call(call: &crate::fact::HistoryTool<'_>) -> String {
     write(&fields)
 }
 
-/// Writes fields as an object.
-pub(super) fn write(fields: &[(Cow<'_, str>, Value<'_>)]) -> String {
-    let texts: Vec<(&str, Cow<'_, str>)> = fields.iter().map(|(key, value)| (key.as_ref(), value.json())).collect();
-    write_object(texts.iter().map(|(key, value)| (*key, value.as_ref())))
-}
-
-impl Value<'_> {
-    fn json(&self) -> Cow<'_, str> {
-        match self {
-            Self::Json(text) => Cow::Borrowed(text),
-            Self::Text(text) => {
-                let mut out = String::with_capacity(text.len() + 2);
-                write_str(&mut out, text);
-                Cow::Owned(out)
-            }
-        }
-    }
-
-    /// Whether a field of the source says exactly this.
-    fn says(&self, raw: &RawValue) -> bool {
-        match self {
-            Self::Text(text) => serde_json::from_str::<Str<'_>>(raw.get()).is_ok_and(|said| said.0 == *text),
-            Self::Json(json) if json.as_ref() == raw.get() => true,
-            Self::Json(json) => {
-                let value = |text: &str| serde_json::from_str::<serde_json::Value>(text).ok();
-                value(json).is_some_and(|own| Some(own) == value(raw.get()))
-            }
-        }
-    }
-}
-
 /// What the facts do not say of the event. Cost: proportional to the event.
 pub(super) fn residue<'a>(fields: &Fields<'a>, whole: &'a str, facts: &[&Fact<'a>], spelled: Option<&str>) -> Option<Json<'a>> {
     let name = spelled.or_else(|| canonical(facts).map(Name::as_str)).unwrap_or_default();
-    let body = body(name, facts);
-    let mut rest: Vec<(&str, &str)> = Vec::new();
-    for (key, raw) in fields.iter() {
-        let said = body.iter().find(|(known, _)| known == key);
-        if !said.is_some_and(|(_, value)| value.says(raw)) {
-            rest.push((key, raw.get()));
-        }
-    }
-    if rest.iter().any(|(key, _)| *key == ABSENT || *key == WHOLE) {
-        return Some(Json::built(write_object([(WHOLE, whole)])));
-    }
-    let absent: Vec<&str> = body.iter().map(|(key, _)| key.as_ref()).filter(|key| fields.get(key).is_none()).collect();
-    let list = serde_json::to_string(&absent).unwrap_or_default();
-    if !absent.is_empty() {
-        rest.push((ABSENT, &list));
-    }
-    (!rest.is_empty()).then(|| Json::built(write_object(rest)))
+    residue::difference(fields, whole, &body(name, facts))
 }

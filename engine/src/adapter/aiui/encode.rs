@@ -1,10 +1,9 @@
 //! The facts of a source event back into the event.
 
-use std::borrow::Cow;
-
-use super::body::{self, ABSENT, Value, WHOLE};
-use super::fields::{Fields, text_of};
+use super::body;
 use super::name::Name;
+use crate::adapter::fields::Fields;
+use crate::adapter::residue;
 use crate::event::{self, Event, Stated};
 use crate::fact::{Fact, PartChange, ToolOp};
 
@@ -54,17 +53,12 @@ pub fn encode(facts: &[Piece<'_>]) -> Result<String, Unencodable> {
         _ => {}
     }
     let residue = first.ext.map(Fields::parse).transpose().map_err(|_| bad())?.unwrap_or_default();
-    if let Some(whole) = residue.get(WHOLE) {
-        return Ok(whole.get().to_owned());
-    }
-    let bare: Vec<&Fact<'_>> = own.iter().map(|piece| piece.fact).collect();
-    let name = first.name.or_else(|| body::canonical(&bare).map(Name::as_str)).ok_or_else(bad)?;
-    let mut fields = body::body(name, &bare);
-    let absent: Vec<_> = residue.list_if(ABSENT).ok().flatten().unwrap_or_default().into_iter().filter_map(text_of).collect();
-    fields.retain(|(key, _)| !absent.contains(key) && residue.get(key).is_none());
-    let rest = residue.iter().filter(|(key, _)| *key != ABSENT);
-    fields.extend(rest.map(|(key, raw)| (Cow::Owned(key.to_owned()), Value::Json(Cow::Owned(raw.get().to_owned())))));
-    Ok(body::write(&fields))
+    residue::unite(&residue, || {
+        let bare: Vec<&Fact<'_>> = own.iter().map(|piece| piece.fact).collect();
+        let name = first.name.or_else(|| body::canonical(&bare).map(Name::as_str))?;
+        Some(body::body(name, &bare))
+    })
+    .ok_or_else(bad)
 }
 
 /// As [`encode`], of stated facts.

@@ -11,8 +11,8 @@ use turnstore_storage::{Position, Seq, Stream};
 
 use super::code;
 use super::decode::{Decoder, interrupt, resumed, start_message};
-use super::fields::{Fields, list_of};
 use super::project::{Payloads, UNNAMED, project};
+use crate::adapter::fields::{Fields, list_of};
 use crate::adapter::source::{Problem, Raw};
 use crate::event::{Body, Event, Protocol, Source};
 use crate::fact::{

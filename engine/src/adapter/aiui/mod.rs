@@ -14,13 +14,11 @@ mod body;
 pub mod code;
 mod decode;
 mod encode;
-mod fields;
 mod fold;
 mod lanes;
 mod name;
 mod order;
 mod project;
-mod surrogate;
 
 pub use decode::Decoder;
 pub use encode::{Piece, Unencodable, encode, encode_stated};

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::fields::Fields;
+use crate::adapter::fields::Fields;
 use crate::state::{
     Body, Chunked, Content, Entry, Field, Interaction, InteractionStatus, Part, PartRole, RowKind, Sequence, State, Tool, ToolResult,
     piece_ordinal,

@@ -1,6 +1,5 @@
 //! Chunks: events that open, continue and close without saying which.
 
-use super::super::fields::Bad;
 use super::super::lanes::{Goes, Lane};
 use super::super::name::Name;
 use super::super::order::{Note, Span};
@@ -8,6 +7,7 @@ use super::hot::delta_fact;
 use super::text::{is_text_role, opened, unbound};
 use super::tool::started;
 use super::{Decoder, Incoming, Own};
+use crate::adapter::fields::Bad;
 use crate::event::Owner;
 use crate::fact::{Fact, PartOpened, Text};
 

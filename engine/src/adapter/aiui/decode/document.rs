@@ -2,10 +2,10 @@
 
 use serde_json::value::RawValue;
 
-use super::super::fields::{Bad, Fields, list_of, text_of};
 use super::super::name::Name;
 use super::super::order::Owned;
 use super::{Decoder, Incoming, Own};
+use crate::adapter::fields::{Bad, Fields, list_of, text_of};
 use crate::event::Owner;
 use crate::fact::{DocumentPatched, DocumentSet, Fact, Json, PartKind, PartOpened, Text};
 

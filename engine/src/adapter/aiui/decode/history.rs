@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use serde_json::value::RawValue;
 
 use super::super::code;
-use super::super::fields::{Bad, Fields, list_of, text_of, write_object, write_str};
 use super::super::order::Note;
 use super::run::imported;
 use super::tool::calls;
 use super::{Decoder, Incoming, Own, digest};
+use crate::adapter::fields::{Bad, Fields, list_of, text_of, write_object, write_str};
 use crate::event::Owner;
 use crate::fact::{Content, Fact, HistoryImported, HistoryMessage, HistoryMode, Json, Text};
 

@@ -5,9 +5,9 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::super::fields::Str;
 use super::super::order::Span;
 use super::{Decoder, noted};
+use crate::adapter::fields::Str;
 use crate::event::{Owner, Protocol, Source, Stated};
 use crate::fact::{Fact, Json, PartDelta, PartKind, Text, ToolChanged, ToolOp};
 

@@ -1,10 +1,10 @@
 //! Questions to people, workspace and surface events, and everything that passes through.
 
 use super::super::code;
-use super::super::fields::{Bad, Fields, text_of, write_object};
 use super::super::name::Name;
 use super::super::order::Note;
 use super::{Decoder, Incoming, Own};
+use crate::adapter::fields::{Bad, Fields, text_of, write_object};
 use crate::event::Owner;
 use crate::fact::{
     Fact, InteractionRequested, InteractionResolved, Json, Resolution, SurfaceChanged, SurfaceOp, Text, WorkspaceChanged, WorkspaceOp,

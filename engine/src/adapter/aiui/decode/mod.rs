@@ -19,12 +19,12 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::body;
 use super::code;
-use super::fields::{Bad, Fields, text_of};
 use super::lanes::{Lane, Lanes};
 use super::name::Name;
 use super::order::{Note, Order, Span};
-use super::surrogate::Waiting;
+use crate::adapter::fields::{Bad, Fields, text_of};
 use crate::adapter::source::Raw;
+use crate::adapter::surrogate::Waiting;
 use crate::event::{Owner, Protocol, Source, Stated};
 use crate::fact::{DiagnosticNoted, Fact, Json, Opaque, PartChange, PartFinal, PartKind, PartTarget, Text, ToolChanged, ToolOp};
 

@@ -3,10 +3,10 @@
 use serde_json::value::RawValue;
 
 use super::super::code;
-use super::super::fields::{Bad, Fields, list_of, text_of, write_object};
 use super::super::name::Name;
 use super::super::order::Note;
 use super::{Decoder, Incoming, Own};
+use crate::adapter::fields::{Bad, Fields, list_of, text_of, write_object};
 use crate::event::Owner;
 use crate::fact::{
     Fact, HistoryImported, HistoryMode, InteractionRequested, InteractionResolved, Json, Resolution, Text, TurnEnded, TurnStarted,

@@ -1,11 +1,11 @@
 //! Text and reasoning messages, encrypted values, and the older THINKING_* events.
 
 use super::super::code;
-use super::super::fields::Bad;
 use super::super::name::Name;
 use super::super::order::{Note, Owned, Span};
 use super::hot::delta_fact;
 use super::{Decoder, Incoming, Own};
+use crate::adapter::fields::Bad;
 use crate::event::Owner;
 use crate::fact::{Fact, Json, PartChange, PartFinal, PartKind, PartOpened, PartTarget, Text, ToolChanged, ToolOp};
 
@@ -96,7 +96,7 @@ impl Decoder {
     /// The text of a delta; a character that was cut in two between deltas is put together.
     pub(super) fn delta<'a>(&mut self, event: &Incoming<'_, 'a>, span: Span, id: &str) -> Result<Text<'a>, Bad> {
         let raw = event.fields.required("delta")?;
-        let strict = serde_json::from_str::<super::super::fields::Str<'a>>(raw.get());
+        let strict = serde_json::from_str::<crate::adapter::fields::Str<'a>>(raw.get());
         match strict {
             Ok(text) if self.waiting.is_empty() => Ok(text.0),
             _ if raw.get().starts_with('"') => {

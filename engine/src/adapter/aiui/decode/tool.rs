@@ -1,11 +1,11 @@
 //! Tool calls.
 
-use super::super::fields::{Bad, Fields, text_of};
 use super::super::name::Name;
 use super::super::order::{Owned, Span};
 use super::history::content_parts;
 use super::hot::delta_fact;
 use super::{Decoder, Incoming, Own};
+use crate::adapter::fields::{Bad, Fields, text_of};
 use crate::event::Owner;
 use crate::fact::{Content, Fact, Json, Text, ToolChanged, ToolOp};
 
