@@ -6,6 +6,7 @@
 
 pub mod aiui;
 mod fields;
+mod piece;
 mod residue;
 pub mod source;
 mod surrogate;

@@ -5,7 +5,7 @@
 //! written, is never lost.
 //!
 //! Residue is an object of fields that override the body, with reserved keys: `-` lists fields of the body that the event does not
-//! have, `=` holds the whole event where the difference cannot be said. A protocol may reserve more.
+//! have, `=` holds the whole event where the difference cannot be said, `~` is a note by which a protocol writes the body.
 
 use std::borrow::Cow;
 
@@ -18,6 +18,8 @@ use crate::fact::{Content, Json, Text};
 pub(super) const ABSENT: &str = "-";
 /// Residue key for the whole event.
 pub(super) const WHOLE: &str = "=";
+/// Residue key for what a protocol notes to itself about writing the body, such as how fields are spelled.
+pub(super) const NOTE: &str = "~";
 
 /// A field's value.
 #[derive(Clone, Debug)]
@@ -105,7 +107,7 @@ pub(super) fn difference<'a>(fields: &Fields<'a>, whole: &'a str, body: &Body<'_
             rest.push((key, raw.get()));
         }
     }
-    if rest.iter().any(|(key, _)| *key == ABSENT || *key == WHOLE) {
+    if rest.iter().any(|(key, _)| [ABSENT, WHOLE, NOTE].contains(key)) {
         return Some(Json::built(write_object([(WHOLE, whole)])));
     }
     let absent: Vec<&str> = body.iter().map(|(key, _)| key.as_ref()).filter(|key| fields.get(key).is_none()).collect();
@@ -124,7 +126,7 @@ pub(super) fn unite<'f>(residue: &Fields<'_>, body: impl FnOnce() -> Option<Body
     let mut fields = body()?;
     let absent = absent(residue).unwrap_or_default();
     fields.retain(|(key, _)| !absent.contains(key) && residue.get(key).is_none());
-    let rest = residue.iter().filter(|(key, _)| *key != ABSENT);
+    let rest = residue.iter().filter(|(key, _)| ![ABSENT, NOTE].contains(key));
     fields.extend(rest.map(|(key, raw)| (Cow::Owned(key.to_owned()), Value::Json(Cow::Owned(raw.get().to_owned())))));
     Some(write(&fields))
 }

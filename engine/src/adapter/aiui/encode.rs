@@ -3,40 +3,10 @@
 use super::body;
 use super::name::Name;
 use crate::adapter::fields::Fields;
+use crate::adapter::piece::{Piece, Unencodable};
 use crate::adapter::residue;
-use crate::event::{self, Event, Stated};
+use crate::event::Stated;
 use crate::fact::{Fact, PartChange, ToolOp};
-
-/// One of the facts that a source event gave.
-#[derive(Clone, Copy, Debug)]
-pub struct Piece<'e> {
-    /// The fact.
-    pub fact: &'e Fact<'e>,
-    /// The name under which it came, when that is not the usual one.
-    pub name: Option<&'e str>,
-    /// Residue, a JSON object.
-    pub ext: Option<&'e str>,
-}
-
-impl<'e> Piece<'e> {
-    /// Of a stated fact.
-    pub fn of(stated: &'e Stated<'e>) -> Self {
-        Self { fact: &stated.fact, name: stated.source.name.as_deref(), ext: stated.ext.as_ref().map(crate::fact::Json::as_str) }
-    }
-
-    /// Of a stored event; `None` when it is of a kind that this build does not know.
-    pub fn of_event(event: &'e Event<'e>) -> Option<Self> {
-        match &event.body {
-            event::Body::Fact(fact) => Some(Self { fact, name: event.source.name.as_deref(), ext: event.ext.as_deref() }),
-            event::Body::Unknown { .. } => None,
-        }
-    }
-}
-
-/// The facts are not those of one AIUI event. The caller shows them as facts.
-#[derive(Debug, thiserror::Error)]
-#[error("{0} facts do not make an event of this protocol")]
-pub struct Unencodable(usize);
 
 /// The source event that gave these facts, all of them and in their order: equal by value to what was decoded, byte for byte when
 /// nothing else is known of it. Cost: proportional to the event.

@@ -20,7 +20,8 @@ mod name;
 mod order;
 mod project;
 
+pub use super::piece::{Piece, Unencodable};
 pub use decode::Decoder;
-pub use encode::{Piece, Unencodable, encode, encode_stated};
+pub use encode::{encode, encode_stated};
 pub use fold::{BadStart, Folder, Start};
 pub use project::{Payloads, project};
