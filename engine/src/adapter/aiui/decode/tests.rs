@@ -2,8 +2,9 @@ use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 use turnstore_storage::{Position, Seq, Stream};
 
-use super::super::encode::{Piece, encode, encode_stated};
+use super::super::encode::{encode, encode_stated};
 use super::*;
+use crate::adapter::piece::Piece;
 use crate::event;
 use crate::fact::{Content, HistoryMode, PartOpened};
 
