@@ -6,14 +6,15 @@ use std::sync::Arc;
 
 use crossbeam_channel::{Receiver, Sender};
 use rkyv::util::AlignedVec;
-use turnstore_storage::{Checkpoint, Position, RowKey, Storage, Stream};
+use turnstore_storage::{Checkpoint, Position, Reader, RowKey, Storage, Stream};
 
 use crate::error::Error;
-use crate::index::{self, Marks, Placed, Summary, Waiting};
+use crate::index::{self, Mark, Marks, Placed, Summary, Waiting};
 use crate::limits::Limits;
 use crate::shared::Shared;
 use crate::state::{Body, LAYOUT_FINGERPRINT, RowRef, SEMANTICS_FINGERPRINT, Sequence, State};
 use crate::writer::Command;
+use crate::writer::sources::{marks_in_log, usable};
 
 /// A checkpoint to write.
 pub(crate) struct Job {
@@ -27,7 +28,7 @@ pub(crate) struct Frozen {
     pub(crate) name: Arc<str>,
     pub(crate) state: Arc<State>,
     pub(crate) ids: Vec<(RowRef, Vec<u8>)>,
-    pub(crate) marks: Vec<(String, u64)>,
+    pub(crate) marks: Vec<(String, Mark)>,
     pub(crate) placed: Placed,
     pub(crate) last_position: Position,
     pub(crate) recorded_at: i64,
@@ -59,6 +60,10 @@ pub(crate) trait Sink {
     fn put_index(&mut self, key: &[u8], value: &[u8]) -> Result<(), Error>;
     /// Drops an index entry.
     fn delete_index(&mut self, key: &[u8]);
+    /// The log, which says what a damaged row held; `None` where all rows are new.
+    fn log(&self) -> Option<&Reader> {
+        None
+    }
 }
 
 impl Sink for Checkpoint<'_> {
@@ -77,6 +82,9 @@ impl Sink for Checkpoint<'_> {
     }
     fn delete_index(&mut self, key: &[u8]) {
         Checkpoint::delete_index(self, key);
+    }
+    fn log(&self) -> Option<&Reader> {
+        Some(self.reader())
     }
 }
 
@@ -165,18 +173,17 @@ fn retained(frozen: &Frozen, up_to: Position, limits: &Limits) -> (Vec<(u64, u64
 
 fn write_marks(sink: &mut impl Sink, frozen: &Frozen, up_to: Position, superseded: Option<Position>) -> Result<(), Error> {
     let mut written = std::collections::BTreeMap::<i64, (RowKey, Marks)>::new();
-    for (source, seq) in &frozen.marks {
+    for (source, mark) in &frozen.marks {
         let key = index::marks_row(frozen.stream, source);
         let entry = match written.entry(key.ordinal) {
             std::collections::btree_map::Entry::Occupied(known) => known.into_mut(),
             std::collections::btree_map::Entry::Vacant(place) => {
-                let row = sink.row(&key)?;
-                let marks = row.and_then(|bytes| Marks::from_bytes(&bytes).ok()).unwrap_or_default();
+                let marks = stored_marks(sink, &key, up_to)?;
                 place.insert((key, marks))
             }
         };
         entry.1.marks.retain(|(name, _)| name != source);
-        entry.1.marks.push((source.clone(), *seq));
+        entry.1.marks.push((source.clone(), *mark));
     }
     for (key, marks) in written.values() {
         sink.put_row(key, up_to, &marks.to_bytes())?;
@@ -185,6 +192,16 @@ fn write_marks(sink: &mut impl Sink, frozen: &Frozen, up_to: Position, supersede
         }
     }
     Ok(())
+}
+
+/// The marks that stand in a row. One that is damaged concerns its session alone: it is made anew from the log.
+fn stored_marks(sink: &mut impl Sink, key: &RowKey, up_to: Position) -> Result<Marks, Error> {
+    let row = sink.row(key);
+    match (sink.log(), usable(row)?) {
+        (_, Some(marks)) => Ok(marks),
+        (Some(log), None) => marks_in_log(log, key, Some(up_to)),
+        (None, None) => Ok(Marks::default()),
+    }
 }
 
 /// Recency and pending lists: what the session had there goes, what it has now comes.

@@ -78,10 +78,35 @@ pub(crate) struct Placed {
     pub(crate) checkpoints: Vec<(u64, u64)>,
 }
 
-/// High-water marks of the source streams whose names share 64 bits of their digest: name and highest seq.
+/// How far a source was read: a number, and which part of that event when it gave several facts.
+#[derive(Encode, BorrowDecode, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Mark {
+    pub(crate) seq: u64,
+    pub(crate) part: Option<u16>,
+}
+
+impl Mark {
+    /// Whether a fact in that place was read. The facts of one source event share its number and come in the order of their parts; an
+    /// event without parts is whole.
+    pub(crate) fn covers(self, place: Self) -> bool {
+        match (self.part, place.part) {
+            (Some(read), Some(part)) => (place.seq, part) <= (self.seq, read),
+            _ => place.seq <= self.seq,
+        }
+    }
+}
+
+/// Marks of the source streams whose names share 64 bits of their digest, by name.
 #[derive(Encode, BorrowDecode, Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Marks {
-    pub(crate) marks: Vec<(String, u64)>,
+    pub(crate) marks: Vec<(String, Mark)>,
+}
+
+impl Marks {
+    /// The mark of a source; `None` when nothing was read from it.
+    pub(crate) fn of(&self, source: &str) -> Option<Mark> {
+        self.marks.iter().find(|(name, _)| name == source).map(|(_, mark)| *mark)
+    }
 }
 
 macro_rules! values {
@@ -193,6 +218,61 @@ pub(crate) fn marks_row(stream: Stream, source: &str) -> RowKey {
     let digest = blake3::hash(source.as_bytes());
     let ordinal = i64::from_be_bytes(digest.as_bytes().first_chunk::<8>().copied().unwrap_or_default());
     RowKey { stream, epoch: 0, kind: MARKS_ROW, ordinal }
+}
+
+/// What waits in one session.
+pub(crate) fn pending_bounds_of(stream: Stream) -> Bounds {
+    (Bound::Included(pending_key(stream, i64::MIN)), Bound::Included(pending_key(stream, i64::MAX)))
+}
+
+/// The position in a checkpoint key.
+pub(crate) fn checkpoint_position(checkpoint: &[u8]) -> Option<Position> {
+    let [_, position] = fields(CHECKPOINT, checkpoint)?;
+    Position::new(position)
+}
+
+/// Whose an index entry is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Belongs {
+    /// That of this session.
+    To(Stream),
+    /// That of the session whose last event is here.
+    At(Position),
+}
+
+/// Whose an index entry is; `None` for a key of no family.
+pub(crate) fn belongs(key: &[u8]) -> Option<Belongs> {
+    match *key.first()? {
+        RECENCY => recency_position(key).map(Belongs::At),
+        PENDING => pending_place(key).map(|(stream, _)| Belongs::To(stream)),
+        CHECKPOINT => fields(CHECKPOINT, key).and_then(|[stream, _]| Stream::new(stream)).map(Belongs::To),
+        PLACED => fields(PLACED, key).and_then(|[stream]| Stream::new(stream)).map(Belongs::To),
+        _ => None,
+    }
+}
+
+/// The family and place of an index key, in words.
+pub(crate) fn place(key: &[u8]) -> String {
+    let place = match key.first() {
+        Some(&RECENCY) => recency_position(key).map(|last| format!("recency {last}")),
+        Some(&PENDING) => pending_place(key).map(|(_, ordinal)| format!("pending {ordinal}")),
+        Some(&CHECKPOINT) => checkpoint_position(key).map(|position| format!("checkpoint {position}")),
+        Some(&PLACED) => fields(PLACED, key).map(|[_]| "placed".to_owned()),
+        _ => None,
+    };
+    place.unwrap_or_else(|| format!("index key {key:02x?}"))
+}
+
+/// What an index entry says, in words.
+pub(crate) fn shown(key: &[u8], value: &[u8]) -> String {
+    let shown = match key.first() {
+        Some(&RECENCY) => Summary::from_bytes(value).ok().map(|summary| format!("{summary:?}")),
+        Some(&PENDING) => Waiting::from_bytes(value).ok().map(|waiting| format!("{waiting:?}")),
+        Some(&CHECKPOINT) => value.first_chunk::<8>().map(|seq| format!("seq {}", u64::from_be_bytes(*seq))),
+        Some(&PLACED) => Placed::from_bytes(value).ok().map(|placed| format!("{placed:?}")),
+        _ => None,
+    };
+    shown.unwrap_or_else(|| format!("{} bytes that do not read", value.len()))
 }
 
 /// Bounds as the storage takes them.

@@ -33,7 +33,8 @@ pub struct Limits {
     pub tail_bytes_hard_max: u64,
     /// Milliseconds that a buffered append may wait for its sync: 50.
     pub buffered_delay_ms_max: u64,
-    /// Event ids without a sequence that are remembered a session: 4,096.
+    /// Events of a session whose ids tell repeats, of those without a sequence: the ids of the session's last 4,096 events. Counted in
+    /// events, so that a restart, which reads them from the log, changes nothing.
     pub event_ids_retained_max: usize,
     /// Idle sessions kept in memory: 64.
     pub idle_sessions_max: usize,

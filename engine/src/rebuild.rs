@@ -166,9 +166,7 @@ impl Folding<'_, '_, '_> {
             self.bring(entry.stream, entry.seq.get())?;
             let Some(desk) = self.desks.get_mut(&entry.stream) else { continue };
             desk.fold(&mut Locked(self.generation), &event)?.map_err(|source| Error::Row { session: desk.name.to_string(), source })?;
-            if let Some((source, seq)) = &event.source.stream {
-                desk.raise(source, *seq);
-            }
+            desk.sources.remember(&event, 0);
             self.rebuilt.events += 1;
             self.unsaved += 1;
             if entry.batch_end.is_some() {

@@ -3,16 +3,23 @@
 //! **Invariant:** nothing is changed; the first difference is named. Memory is bounded by the sessions of one pass, not by the store: a
 //! pass folds sessions of about a million events together, or one larger session alone.
 
+mod stored;
+
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 use std::sync::Arc;
 
-use turnstore_storage::{Position, Stream};
+use rkyv::util::AlignedVec;
+use turnstore_storage::{Direction, Position, Reader, RowKey, Stream};
 
+use self::stored::Checkpoints;
 use super::View;
 use super::found::{Found, Look, Trouble};
 use crate::error::Error;
 use crate::event;
-use crate::state::{BadRow, Entry, HeaderArchive, PAGE_ENTRIES, RowRef, Sequence, Session, State};
+use crate::index::{self, Belongs, Summary};
+use crate::state::{BadRow, Entry, HeaderArchive, PAGE_ENTRIES, RowRef, Sequence, State};
+use crate::writer::desk::{Desk, Source};
 
 /// Events that one pass over the log folds aside.
 const PASS_EVENTS_MAX: u64 = 1_000_000;
@@ -44,47 +51,151 @@ pub struct Difference {
 const SEQUENCES: [Sequence; 3] = [Sequence::Timeline, Sequence::Shelf, Sequence::Diagnostics];
 
 impl View {
-    /// Checks the log (checksums, positions, chain), folds every session again and compares it with what is saved. `progress` hears the
-    /// number of events folded so far. Cost: the whole log, once for every million events.
+    /// Checks the log (checksums, positions, chain), folds every session again and compares it with what is saved: the rows and index
+    /// entries in main, in their newest version, and what this view shows. `progress` hears the number of events folded so far. Cost: the
+    /// whole log, once for every million events.
     ///
     /// Errors: damage of the log itself; a difference of the saved state is an answer.
     pub fn verify(&self, progress: &mut dyn FnMut(u64)) -> Result<Verified, Error> {
         let look = self.look();
         let mut verified = Verified::default();
-        let Some(up_to) = look.position()? else { return Ok(verified) };
-        look.reader()?.verify()?;
-        for pass in passes(&self.sessions_in_log(&look, up_to)?) {
-            let folded = fold_aside(&look, &pass, up_to, &mut verified.events, progress)?;
-            for (stream, session) in folded {
-                verified.sessions += 1;
-                let name = self.session_name(stream)?.unwrap_or_default();
-                verified.difference = compare(&look, &name, stream, &session.state)?;
-                if verified.difference.is_some() {
-                    return Ok(verified);
+        let reader = look.reader()?;
+        let (shown, saved) = (look.position()?, reader.checkpoint());
+        if shown.max(saved).is_none() {
+            return Ok(verified);
+        }
+        reader.verify()?;
+        let sessions = self.sessions_in_log(&look, shown)?;
+        // The last event of each session at main's checkpoint.
+        let mut lasts = BTreeMap::new();
+        for pass in passes(&sessions) {
+            let mut folding = Folding::new(&look, &sessions, pass)?;
+            for stop in BTreeSet::from([shown, saved]).into_iter().flatten() {
+                folding.fold_to(stop, &mut verified.events, progress)?;
+                for desk in folding.desks.values_mut() {
+                    if Some(stop) == saved {
+                        lasts.extend(desk.last_position.map(|last| (last, desk.stream)));
+                        let checkpoints = folding.checkpoints.entry(desk.stream).or_default();
+                        verified.difference = stored::compare(reader, desk, checkpoints, &self.shared.limits)?;
+                    }
+                    if Some(stop) == shown && verified.difference.is_none() {
+                        verified.difference = compare(&look, &desk.name, desk.stream, &desk.session.state)?;
+                    }
+                    if verified.difference.is_some() {
+                        return Ok(verified);
+                    }
                 }
             }
+            verified.sessions += folding.desks.len() as u64;
         }
+        verified.difference = stray(reader, &sessions, &lasts)?;
         Ok(verified)
     }
 
-    /// Every session and how many events it has.
-    fn sessions_in_log(&self, look: &Look<'_>, up_to: Position) -> Result<Vec<(Stream, u64)>, Error> {
+    /// Every session with its id and how many events it has.
+    fn sessions_in_log(&self, look: &Look<'_>, up_to: Option<Position>) -> Result<BTreeMap<Stream, (Arc<str>, u64)>, Error> {
         let mut sessions = BTreeMap::new();
-        for (stream, _, last) in look.reader()?.streams()? {
-            sessions.insert(stream, last.map_or(0, |last| last.get()));
+        for (stream, name, last) in look.reader()?.streams()? {
+            sessions.insert(stream, (Arc::from(name), last.map_or(0, |last| last.get())));
         }
-        for (stream, shown) in self.head.sessions.iter().filter(|(_, shown)| shown.last_position <= up_to) {
-            sessions.insert(*stream, shown.state.header().last_seq);
+        for (stream, shown) in self.head.sessions.iter().filter(|(_, shown)| Some(shown.last_position) <= up_to) {
+            sessions.insert(*stream, (shown.name.clone(), shown.state.header().last_seq));
         }
-        Ok(sessions.into_iter().collect())
+        Ok(sessions)
+    }
+}
+
+/// An index entry that is nobody's.
+fn stray(
+    reader: &Reader,
+    sessions: &BTreeMap<Stream, (Arc<str>, u64)>,
+    lasts: &BTreeMap<Position, Stream>,
+) -> Result<Option<Difference>, Error> {
+    for entry in reader.index((Bound::Unbounded, Bound::Unbounded), Direction::Forward)? {
+        let (key, value) = entry?;
+        let known = match index::belongs(&key) {
+            Some(Belongs::To(stream)) => sessions.contains_key(&stream),
+            Some(Belongs::At(last)) => lasts.contains_key(&last),
+            None => false,
+        };
+        if !known {
+            let name = Summary::from_bytes(&value).ok().filter(|_| matches!(index::belongs(&key), Some(Belongs::At(_))));
+            let name = name.map_or_else(String::new, |summary| summary.name);
+            return Ok(Some(difference(&name, index::place(&key), shortened(&index::shown(&key, &value)), "nothing".to_owned())));
+        }
+    }
+    Ok(None)
+}
+
+/// No rows: a session that is folded from its first event on needs none.
+struct NoRows;
+
+impl Source for NoRows {
+    fn row(&mut self, _key: &RowKey) -> Result<Option<AlignedVec>, Error> {
+        Ok(None)
+    }
+    fn index(&mut self, _key: &[u8]) -> Result<Option<Vec<u8>>, Error> {
+        Ok(None)
+    }
+}
+
+/// Sessions on their way through the log.
+struct Folding<'l> {
+    look: &'l Look<'l>,
+    sessions: BTreeMap<Stream, Arc<str>>,
+    checkpoints: BTreeMap<Stream, Checkpoints>,
+    desks: BTreeMap<Stream, Desk>,
+    at: Option<Position>,
+}
+
+impl<'l> Folding<'l> {
+    fn new(look: &'l Look<'l>, sessions: &BTreeMap<Stream, (Arc<str>, u64)>, pass: BTreeSet<Stream>) -> Result<Self, Error> {
+        let named = |stream: Stream| (stream, sessions.get(&stream).map_or_else(|| Arc::from(""), |(name, _)| name.clone()));
+        let sessions: BTreeMap<_, _> = pass.into_iter().map(named).collect();
+        let reader = look.reader()?;
+        let checkpoints = sessions.keys().map(|stream| Ok((*stream, Checkpoints::of(reader, *stream)?)));
+        let checkpoints = checkpoints.collect::<Result<_, Error>>()?;
+        Ok(Self { look, sessions, checkpoints, desks: BTreeMap::new(), at: None })
+    }
+
+    /// Folds on to `to`, which is where an append ended.
+    fn fold_to(&mut self, to: Position, events: &mut u64, progress: &mut dyn FnMut(u64)) -> Result<(), Error> {
+        let from = self.at.map_or(Position::FIRST, Position::next);
+        self.at = self.at.max(Some(to));
+        if from > to {
+            return Ok(());
+        }
+        for frame in self.look.reader()?.frames(from)? {
+            let frame = frame?;
+            if frame.first() > to {
+                break;
+            }
+            for entry in frame.entries() {
+                let entry = entry?;
+                let Some(name) = self.sessions.get(&entry.stream).filter(|_| entry.position >= from && entry.position <= to) else {
+                    continue;
+                };
+                let event = event::decode(entry.position, entry.stream, entry.seq, entry.bytes)
+                    .map_err(|source| Error::Event { position: entry.position, source })?;
+                let desk = self.desks.entry(entry.stream).or_insert_with(|| Desk::new(name.clone(), entry.stream));
+                if let Some(checkpoints) = self.checkpoints.get_mut(&entry.stream) {
+                    checkpoints.pass(entry.position, desk.admitted);
+                }
+                desk.fold(&mut NoRows, &event)?.map_err(|source| Error::Row { session: name.to_string(), source })?;
+                desk.sources.remember(&event, 0);
+                *events += 1;
+            }
+            progress(*events);
+        }
+        Ok(())
     }
 }
 
 /// Groups sessions so that a pass stays within its bound.
-fn passes(sessions: &[(Stream, u64)]) -> Vec<BTreeSet<Stream>> {
+fn passes(sessions: &BTreeMap<Stream, (Arc<str>, u64)>) -> Vec<BTreeSet<Stream>> {
     let mut passes = vec![BTreeSet::new()];
     let mut events = 0;
-    for (stream, count) in sessions {
+    for (stream, (_, count)) in sessions {
         if events > 0 && events + count > PASS_EVENTS_MAX {
             passes.push(BTreeSet::new());
             events = 0;
@@ -95,31 +206,6 @@ fn passes(sessions: &[(Stream, u64)]) -> Vec<BTreeSet<Stream>> {
         }
     }
     passes
-}
-
-fn fold_aside(
-    look: &Look<'_>,
-    pass: &BTreeSet<Stream>,
-    up_to: Position,
-    events: &mut u64,
-    progress: &mut dyn FnMut(u64),
-) -> Result<BTreeMap<Stream, Session>, Error> {
-    let mut folded = BTreeMap::<Stream, Session>::new();
-    for frame in look.reader()?.frames(Position::FIRST)? {
-        let frame = frame?;
-        for entry in frame.entries() {
-            let entry = entry?;
-            if entry.position > up_to || !pass.contains(&entry.stream) {
-                continue;
-            }
-            let event = event::decode(entry.position, entry.stream, entry.seq, entry.bytes)
-                .map_err(|source| Error::Event { position: entry.position, source })?;
-            folded.entry(entry.stream).or_insert_with(Session::empty).reduce(&event);
-            *events += 1;
-        }
-        progress(*events);
-    }
-    Ok(folded)
 }
 
 fn compare(look: &Look<'_>, name: &str, stream: Stream, folded: &State) -> Result<Option<Difference>, Error> {

@@ -1,13 +1,13 @@
 //! Checks before anything is written: expected seq, idempotency key, source marks, event ids.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use turnstore_storage::{BatchDigest, BatchKey, FrameBuilder, KeyRecord, Position, Reader, Seq};
+use turnstore_storage::{BatchDigest, BatchKey, FrameBuilder, KeyRecord, Position, Seq};
 
 use super::desk::Desk;
-use crate::batch::{Batch, Span};
+use super::sources::{EventIds, Open};
+use crate::batch::Batch;
 use crate::error::Error;
 use crate::event;
+use crate::index::Mark;
 use crate::limits::Limits;
 
 /// A batch that stands in the frame and waits for the commit.
@@ -30,8 +30,6 @@ pub(crate) enum Verdict {
     /// The key was used for the same facts before.
     Repeat(KeyRecord),
 }
-
-type Open<'f> = &'f mut dyn FnMut() -> Result<Reader, Error>;
 
 /// Checks a batch against its session and puts what is new into the frame, stamped.
 pub(crate) fn admit(
@@ -77,7 +75,7 @@ pub(crate) fn admit(
         if let Some((key, digest)) = key {
             desk.keys.insert(key, KeyRecord { first, last, digest });
         }
-        raise(desk, batch, &admitted.kept, limits);
+        remember(desk, batch, admitted.first_seq, &admitted.kept, limits);
     }
     Ok(Verdict::Admitted(admitted))
 }
@@ -100,58 +98,54 @@ fn repeat(batch: &Batch, record: KeyRecord, digest: BatchDigest) -> Result<Verdi
     }
 }
 
-/// Facts that the session does not have yet: above their source's mark, or with an event id that is not remembered; and each once, so
+/// Facts that the session does not have yet: beyond their source's mark, or with an event id that is not remembered; and each once, so
 /// that it makes no difference how facts are batched.
 fn fresh(desk: &mut Desk, batch: &Batch, limits: &Limits, reader: Open<'_>) -> Result<Vec<usize>, Error> {
-    let marks = batch.streams.iter().map(|source| desk.mark(reader, source)).collect::<Result<Vec<_>, _>>()?;
+    let mut marks = Vec::with_capacity(batch.streams.len());
+    for source in &batch.streams {
+        marks.push(desk.sources.mark(reader, desk.stream, source)?);
+    }
     let mut kept = Vec::with_capacity(batch.len());
-    let mut here = Here::default();
+    let mut ids = EventIds::<&str>::default();
+    let retained_max = limits.event_ids_retained_max;
     for (index, span) in batch.spans.iter().enumerate() {
-        let known = match (&span.mark, &span.event_id) {
-            (Some((source, seq)), _) => marks.get(*source).is_some_and(|mark| Some(*seq) <= *mark),
-            (None, Some(id)) => desk.knows_event(reader, id, limits.event_ids_retained_max)?,
-            (None, None) => false,
+        let next = desk.admitted + kept.len() as u64 + 1;
+        let fresh = match (&span.mark, &span.event_id) {
+            (Some((source, seq)), _) => marks.get_mut(*source).is_none_or(|mark| {
+                let place = Mark { seq: *seq, part: span.part };
+                let fresh = mark.is_none_or(|mark| !mark.covers(place));
+                if fresh {
+                    *mark = Some(place);
+                }
+                fresh
+            }),
+            (None, Some(id)) => {
+                let before = desk.sources.event_ids(reader, desk.stream, desk.admitted, retained_max)?;
+                let fresh = !before.knows(id, span.part, next, retained_max) && !ids.knows(id, span.part, next, retained_max);
+                if fresh {
+                    ids.insert(id, span.part, next, retained_max);
+                }
+                fresh
+            }
+            (None, None) => true,
         };
-        if !known && here.admits(span) {
+        if fresh {
             kept.push(index);
         }
     }
     Ok(kept)
 }
 
-/// What a batch itself has stated so far. The facts of one source event share its number or id, and differ in their part.
-#[derive(Default)]
-struct Here<'b> {
-    /// The highest number of each source, with the part that came last.
-    highest: BTreeMap<usize, (u64, Option<u16>)>,
-    ids: BTreeSet<(&'b str, Option<u16>)>,
-}
-
-impl<'b> Here<'b> {
-    fn admits(&mut self, span: &'b Span) -> bool {
+/// Remembers the sources of what was admitted, from `first_seq` on.
+fn remember(desk: &mut Desk, batch: &Batch, first_seq: u64, kept: &[usize], limits: &Limits) {
+    for (seq, span) in (first_seq..).zip(kept.iter().filter_map(|index| batch.spans.get(*index))) {
         match (&span.mark, &span.event_id) {
-            (Some((source, seq)), _) => {
-                let admits = self.highest.get(source).is_none_or(|highest| *highest < (*seq, span.part));
-                if admits {
-                    self.highest.insert(*source, (*seq, span.part));
-                }
-                admits
-            }
-            (None, Some(id)) => self.ids.insert((id, span.part)),
-            (None, None) => true,
-        }
-    }
-}
-
-fn raise(desk: &mut Desk, batch: &Batch, kept: &[usize], limits: &Limits) {
-    for span in kept.iter().filter_map(|index| batch.spans.get(*index)) {
-        match (&span.mark, &span.event_id) {
-            (Some((source, seq)), _) => {
+            (Some((source, number)), _) => {
                 if let Some(source) = batch.streams.get(*source) {
-                    desk.raise(source, *seq);
+                    desk.sources.raise(source, Mark { seq: *number, part: span.part });
                 }
             }
-            (None, Some(id)) => desk.admit_event(id, limits.event_ids_retained_max),
+            (None, Some(id)) => desk.sources.admit_event(id, span.part, seq, limits.event_ids_retained_max),
             (None, None) => {}
         }
     }

@@ -1,15 +1,16 @@
 //! A session under the writer's hand: its state, and what checks an append against it.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rkyv::util::AlignedVec;
 use turnstore_storage::{BatchKey, KeyRecord, Position, Reader, RowKey, Seq, Stream};
 
+use super::sources::Sources;
 use crate::checkpointer::Frozen;
 use crate::error::Error;
 use crate::event::{self, Body, Event};
-use crate::index::{self, Marks, Placed};
+use crate::index::{self, Placed};
 use crate::state::{BadRow, RowKind, Session};
 
 /// Everything that the writer knows of a session.
@@ -25,30 +26,7 @@ pub(crate) struct Desk {
     pub(crate) opened_seq: u64,
     pub(crate) placed: Placed,
     pub(crate) keys: BTreeMap<BatchKey, KeyRecord>,
-    /// Highest number read from a source; `None` where nothing was.
-    marks: BTreeMap<String, Option<u64>>,
-    fresh_marks: BTreeSet<String>,
-    event_ids: Option<EventIds>,
-}
-
-/// The ids of the last events that came without a sequence.
-#[derive(Debug, Default)]
-struct EventIds {
-    order: VecDeque<String>,
-    known: BTreeSet<String>,
-}
-
-impl EventIds {
-    fn insert(&mut self, id: &str, retained_max: usize) {
-        if self.known.insert(id.to_owned()) {
-            self.order.push_back(id.to_owned());
-        }
-        while self.order.len() > retained_max {
-            if let Some(oldest) = self.order.pop_front() {
-                self.known.remove(&oldest);
-            }
-        }
-    }
+    pub(crate) sources: Sources,
 }
 
 impl Desk {
@@ -64,9 +42,7 @@ impl Desk {
             opened_seq: 0,
             placed: Placed::default(),
             keys: BTreeMap::new(),
-            marks: BTreeMap::new(),
-            fresh_marks: BTreeSet::new(),
-            event_ids: Some(EventIds::default()),
+            sources: Sources::none(),
         }
     }
 
@@ -78,14 +54,15 @@ impl Desk {
         };
         let session = header.and_then(|bytes| Session::of_row(&bytes).ok()).filter(|session| session.state.header().last_seq == last);
         let Some(session) = session else { return Ok(None) };
-        let mut desk = Self { session, event_ids: None, ..Self::new(name, stream) };
+        let mut desk = Self { session, sources: Sources::default(), ..Self::new(name, stream) };
         desk.place(rows, last, open_epoch)?;
         Ok(Some(desk))
     }
 
     /// A session folded again from the log up to seq `last`, because its rows are lost.
     pub(crate) fn refolded(reader: &Reader, name: Arc<str>, stream: Stream, last: u64, open_epoch: u64) -> Result<Self, Error> {
-        let mut desk = Self { session: refold(reader, stream, last)?, event_ids: None, ..Self::new(name, stream) };
+        let session = refold(reader, stream, last)?;
+        let mut desk = Self { session, sources: Sources::default(), ..Self::new(name, stream) };
         desk.place(&mut AtCheckpoint(reader), last, open_epoch)?;
         Ok(desk)
     }
@@ -136,90 +113,12 @@ impl Desk {
             name: self.name.clone(),
             ids: self.session.take_changed_ids(),
             state: self.session.state.clone(),
-            marks: self.take_marks(),
+            marks: self.sources.take_marks(),
             placed: self.placed.clone(),
             last_position,
             recorded_at: self.recorded_at,
             opened_seq: self.opened_seq,
             thin,
-        }
-    }
-
-    /// Takes in what an event in the tail says about its source.
-    pub(crate) fn remember(&mut self, event: &Event<'_>, retained_max: usize) {
-        if let Some((source, seq)) = &event.source.stream {
-            self.raise(source, *seq);
-        } else if let (Some(id), Some(ids)) = (&event.source.event_id, &mut self.event_ids) {
-            ids.insert(id, retained_max);
-        }
-    }
-
-    /// The highest sequence number read from a source.
-    pub(crate) fn mark(&mut self, reader: &mut dyn FnMut() -> Result<Reader, Error>, source: &str) -> Result<Option<u64>, Error> {
-        if let Some(mark) = self.marks.get(source) {
-            return Ok(*mark);
-        }
-        let reader = reader()?;
-        let row = reader.row(&index::marks_row(self.stream, source), reader.checkpoint())?;
-        let marks = row.and_then(|row| Marks::from_bytes(&row.bytes).ok()).unwrap_or_default();
-        let mark = marks.marks.iter().find(|(name, _)| name == source).map(|(_, seq)| *seq);
-        self.marks.insert(source.to_owned(), mark);
-        Ok(mark)
-    }
-
-    /// Raises a source's mark.
-    pub(crate) fn raise(&mut self, source: &str, seq: u64) {
-        match self.marks.get_mut(source) {
-            Some(mark) if *mark >= Some(seq) => return,
-            Some(mark) => *mark = Some(seq),
-            None => {
-                self.marks.insert(source.to_owned(), Some(seq));
-            }
-        }
-        if !self.fresh_marks.contains(source) {
-            self.fresh_marks.insert(source.to_owned());
-        }
-    }
-
-    /// Marks that rose since the last call.
-    pub(crate) fn take_marks(&mut self) -> Vec<(String, u64)> {
-        let fresh = std::mem::take(&mut self.fresh_marks);
-        fresh.into_iter().filter_map(|source| Some((source.clone(), (*self.marks.get(&source)?)?))).collect()
-    }
-
-    /// Whether an event id is among those remembered. The first question about a session reads its last events.
-    pub(crate) fn knows_event(
-        &mut self,
-        reader: &mut dyn FnMut() -> Result<Reader, Error>,
-        id: &str,
-        retained_max: usize,
-    ) -> Result<bool, Error> {
-        if self.event_ids.is_none() {
-            let mut ids = EventIds::default();
-            let reader = reader()?;
-            let from = Seq::new(self.admitted.saturating_sub(retained_max as u64) + 1).unwrap_or(Seq::FIRST);
-            for frame in reader.frames_of(self.stream, from)? {
-                for entry in frame?.entries() {
-                    let entry = entry?;
-                    if entry.stream != self.stream || entry.seq < from {
-                        continue;
-                    }
-                    let event = event::decode(entry.position, entry.stream, entry.seq, entry.bytes)
-                        .map_err(|source| Error::Event { position: entry.position, source })?;
-                    if let (Some(id), None) = (&event.source.event_id, &event.source.stream) {
-                        ids.insert(id, retained_max);
-                    }
-                }
-            }
-            self.event_ids = Some(ids);
-        }
-        Ok(self.event_ids.as_ref().is_some_and(|ids| ids.known.contains(id)))
-    }
-
-    /// Remembers the id of an admitted event.
-    pub(crate) fn admit_event(&mut self, id: &str, retained_max: usize) {
-        if let Some(ids) = &mut self.event_ids {
-            ids.insert(id, retained_max);
         }
     }
 }

@@ -10,6 +10,7 @@
 mod admit;
 pub(crate) mod desk;
 mod freeze;
+pub(crate) mod sources;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -148,7 +149,7 @@ impl Writer {
             let retained_max = self.shared.limits.event_ids_retained_max;
             if let Some(desk) = self.desks.get_mut(&entry.stream) {
                 desk.fold_or_refold(&mut rows, &event)?;
-                desk.remember(&event, retained_max);
+                desk.sources.remember(&event, retained_max);
                 if let Some((key, digest)) = entry.batch_end.and_then(|end| end.key) {
                     let record = KeyRecord { first: batch_first, last: entry.position, digest };
                     desk.keys.insert(key, record);

@@ -2,6 +2,7 @@
 //! them or fail.
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
+pub mod harm;
 pub mod medium;
 
 use std::path::PathBuf;
