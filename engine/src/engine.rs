@@ -13,6 +13,7 @@ use turnstore_storage::{Opened, Position, Stats, Storage};
 use crate::batch::{Batch, check_session};
 use crate::checkpointer;
 use crate::error::Error;
+use crate::gate::Gate;
 use crate::head::Head;
 use crate::options::Options;
 use crate::rebuild;
@@ -30,6 +31,8 @@ pub struct Engine {
 struct Inner {
     shared: Arc<Shared>,
     queue: Sender<Command>,
+    /// Before the queue.
+    gate: Gate,
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
@@ -89,7 +92,8 @@ impl Engine {
             spawn("turnstore-writer", move || writer.run())?,
             spawn("turnstore-checkpointer", move || checkpointer::run(&owner, &floor, &frozen, &outcomes, &wake))?,
         ];
-        Ok(Self { inner: Arc::new(Inner { shared, queue, threads: Mutex::new(threads) }) })
+        let gate = Gate::new(shared.limits.queue_bytes_max);
+        Ok(Self { inner: Arc::new(Inner { shared, queue, gate, threads: Mutex::new(threads) }) })
     }
 
     /// Appends facts to a session and waits until they are acknowledged: durable, unless the engine was opened as buffered.
@@ -107,7 +111,8 @@ impl Engine {
         check_session(session, &self.inner.shared.limits)?;
         batch.check(&self.inner.shared.limits)?;
         let (ticket, reply) = ticket();
-        self.send(Command::Append { session: session.to_owned(), batch, reply })?;
+        let passage = self.inner.gate.pass(batch.bytes.len());
+        self.send(Command::Append { session: session.to_owned(), batch, reply, passage })?;
         Ok(ticket)
     }
 

@@ -8,6 +8,7 @@ mod engine;
 mod error;
 pub mod event;
 pub mod fact;
+mod gate;
 mod head;
 mod index;
 mod limits;

@@ -19,6 +19,8 @@ pub struct Limits {
     pub turn_artifacts_max: usize,
     /// Appends that wait for the writer before callers block: 1,024.
     pub queue_appends_max: usize,
+    /// Bytes of appends that wait for the writer before callers block: 128 MiB. One that is larger waits alone.
+    pub queue_bytes_max: usize,
     /// Appends that one commit serves: 4,096.
     pub commit_appends_max: usize,
     /// Bytes after which a commit takes no more appends: 4 MiB.
@@ -58,6 +60,7 @@ impl Default for Limits {
             batch_bytes_max: 80 << 20,
             turn_artifacts_max: 10_000,
             queue_appends_max: 1024,
+            queue_bytes_max: 128 << 20,
             commit_appends_max: 4096,
             commit_bytes_soft_max: 4 << 20,
             checkpoint_events_max: 16_384,

@@ -1,7 +1,7 @@
 //! Rows made anew from the log.
 //!
 //! **Invariant:** the new rows are a generation of their own until one commit switches to them: a crash at any moment keeps the old ones.
-//! Memory is bounded by the sessions that changed since the last flush, not by the store.
+//! Memory is bounded by what was folded since the last flush, in events and in bytes, not by the store.
 //!
 //! ```text
 //! frames, read and unpacked --> folded --> frozen sessions, archived, packed and written      (a thread each)
@@ -19,13 +19,15 @@ use turnstore_storage::{Frame, Position, Reader, Rebuild, RowKey, Storage, Strea
 use crate::checkpointer::{Done, Job, LAYOUT, SEMANTICS, Sink, write_session};
 use crate::error::Error;
 use crate::event;
+use crate::gate::{Gate, Passage};
 use crate::limits::Limits;
 use crate::options::Options;
 use crate::state::{LAYOUT_FINGERPRINT, SEMANTICS_FINGERPRINT};
 use crate::writer::desk::{Desk, Source};
 
-/// Frames that wait between the thread that reads them and the one that folds.
+/// Frames that wait between the thread that reads them and the one that folds; and their bytes.
 const FRAMES_AHEAD: usize = 16;
+const FRAMES_AHEAD_BYTES_MAX: usize = 8 << 20;
 
 /// What a rebuild did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -81,11 +83,13 @@ pub(crate) fn rebuild(storage: &Storage, limits: &Limits, progress: &mut dyn FnM
             written,
             writing: false,
             unsaved: 0,
+            unsaved_bytes: 0,
             rebuilt: Rebuilt::default(),
             at: None,
         };
-        for frame in ahead {
-            folding.frame(&frame?)?;
+        for ahead in ahead {
+            let (frame, _passage) = ahead?;
+            folding.frame(&frame)?;
             progress(folding.rebuilt.events);
         }
         folding.flush()?;
@@ -98,7 +102,8 @@ pub(crate) fn rebuild(storage: &Storage, limits: &Limits, progress: &mut dyn FnM
     Ok(rebuilt)
 }
 
-fn send_frames(reader: &Reader, target: Position, frames: &Sender<Result<Frame, Error>>) {
+fn send_frames(reader: &Reader, target: Position, frames: &Sender<Result<(Frame, Passage), Error>>) {
+    let gate = Gate::new(FRAMES_AHEAD_BYTES_MAX);
     let all = match reader.frames(Position::FIRST) {
         Ok(all) => all,
         Err(error) => {
@@ -110,7 +115,11 @@ fn send_frames(reader: &Reader, target: Position, frames: &Sender<Result<Frame, 
     for frame in all {
         let frame = frame.map_err(Error::from);
         let last = frame.as_ref().map_or(true, |frame| frame.last() >= target);
-        if frames.send(frame).is_err() || last {
+        let ahead = frame.map(|frame| {
+            let passage = gate.pass(frame.body_bytes());
+            (frame, passage)
+        });
+        if frames.send(ahead).is_err() || last {
             return;
         }
     }
@@ -152,6 +161,8 @@ struct Folding<'r, 'g, 's> {
     /// A job is under way.
     writing: bool,
     unsaved: u64,
+    /// Their bytes.
+    unsaved_bytes: u64,
     rebuilt: Rebuilt,
     /// The last batch end.
     at: Option<Position>,
@@ -169,9 +180,10 @@ impl Folding<'_, '_, '_> {
             desk.sources.remember(&event, 0);
             self.rebuilt.events += 1;
             self.unsaved += 1;
+            self.unsaved_bytes += entry.bytes.len() as u64;
             if entry.batch_end.is_some() {
                 self.at = Some(entry.position);
-                if self.unsaved >= self.limits.checkpoint_events_max {
+                if self.unsaved >= self.limits.checkpoint_events_max || self.unsaved_bytes >= self.limits.tail_bytes_hard_max {
                     self.flush()?;
                 }
             }
@@ -201,7 +213,7 @@ impl Folding<'_, '_, '_> {
     fn flush(&mut self) -> Result<(), Error> {
         let Some(up_to) = self.at else { return Ok(()) };
         self.settle()?;
-        self.unsaved = 0;
+        (self.unsaved, self.unsaved_bytes) = (0, 0);
         // What the last job wrote and nothing touched since leaves memory.
         self.desks.retain(|_, desk| desk.session.state.header().last_seq > desk.session.state.saved());
         let sessions = self.desks.values_mut().filter_map(|desk| Some(desk.freeze(desk.last_position?, true))).collect();

@@ -26,6 +26,7 @@ use crate::batch::Batch;
 use crate::checkpointer::{Done, Job};
 use crate::error::Error;
 use crate::event;
+use crate::gate::Passage;
 use crate::head::{Head, Shown};
 use crate::receipt::{Receipt, Reply};
 use crate::shared::Shared;
@@ -33,8 +34,8 @@ use crate::state::State;
 
 /// What reaches the writer.
 pub(crate) enum Command {
-    /// An append.
-    Append { session: String, batch: Batch, reply: Reply },
+    /// An append; it stands in the queue while its passage lasts.
+    Append { session: String, batch: Batch, reply: Reply, passage: Passage },
     /// The checkpointer has an outcome.
     Wake,
     /// Checkpoint everything; answered when it is in main.
@@ -235,7 +236,10 @@ impl Writer {
         let mut next = Some(command);
         while let Some(command) = next {
             match command {
-                Command::Append { session, batch, reply } => self.take(&session, batch, reply, &mut frame, &mut waiting, now),
+                Command::Append { session, batch, reply, passage } => {
+                    drop(passage);
+                    self.take(&session, batch, reply, &mut frame, &mut waiting, now);
+                }
                 Command::Wake => {}
                 Command::Checkpoint(reply) => {
                     self.commit(frame, &mut waiting);
