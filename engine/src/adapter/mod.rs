@@ -5,6 +5,7 @@
 //! **Absent:** folding, storage, time.
 
 pub mod aiui;
+pub mod aseity;
 mod fields;
 mod piece;
 mod residue;
