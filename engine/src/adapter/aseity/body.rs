@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use super::name::Name;
 use super::reference::{pair, write_references};
 use super::spelling::{self as slot, Slot, Spelling, field, quoted};
-use crate::adapter::fields::Fields;
-use crate::adapter::residue::{self, Body, NOTE, Value, WHOLE, json, maybe, spread, text, write};
+use crate::adapter::fields::{Fields, write_object};
+use crate::adapter::residue::{self, ABSENT, Body, NOTE, Value, WHOLE, json, maybe, spread, text, write};
 use crate::fact::{
     Content, CurrentTurn, Fact, HistoryImported, HistoryMessage, HistoryTurn, Json, PartChange, PartKind, PartOpened, PartTarget, Text,
     ToolChanged, ToolOp,
@@ -39,21 +39,16 @@ pub(super) fn canonical(facts: &[&Fact<'_>]) -> Option<Name> {
 }
 
 /// What the facts do not say of the event. Cost: proportional to the event.
-pub(super) fn residue<'a>(
-    fields: &Fields<'a>,
-    whole: &'a str,
-    facts: &[&Fact<'a>],
-    name: &str,
-    spelling: &Spelling,
-) -> Option<Json<'a>> {
+pub(super) fn residue<'a>(fields: &Fields<'a>, whole: &'a str, facts: &[&Fact<'a>], name: &str, spelling: &Spelling) -> Option<Json<'a>> {
+    // What the body spreads may have a reserved name too.
+    if fields.iter().any(|(key, _)| [ABSENT, WHOLE, NOTE].contains(&key)) {
+        return Some(Json::built(write_object([(WHOLE, whole)])));
+    }
     let residue = residue::difference(fields, whole, &body(name, facts, spelling));
     let Some(note) = spelling.json() else { return residue };
     let rest = residue.as_ref().and_then(|residue| Fields::parse(residue.as_str()).ok()).unwrap_or_default();
-    if rest.get(WHOLE).is_some() {
-        return residue;
-    }
     let rest = rest.iter().map(|(key, raw)| (key, raw.get()));
-    Some(Json::built(crate::adapter::fields::write_object(rest.chain([(NOTE, note.as_str())]))))
+    Some(Json::built(write_object(rest.chain([(NOTE, note.as_str())]))))
 }
 
 /// The fields of an event of this name, as far as its facts say them.
@@ -129,9 +124,7 @@ fn say_part<'f>(fact: &'f Fact<'_>, name: Option<Name>, facts: &[&'f Fact<'_>], 
             if let PartChange::Text(said) = &last.change {
                 let beside = spelling.name(&slot::FINAL);
                 body.push(match beside {
-                    "part" => {
-                        field("part", write(&[text("id", id), text("type", type_of(*kind)), text("text", said)]))
-                    }
+                    "part" => field("part", write(&[text("id", id), text("type", type_of(*kind)), text("text", said)])),
                     beside => text(beside, said),
                 });
             }

@@ -58,9 +58,8 @@ pub fn session_event(view: &View, session: &str) -> Result<Option<Json<'static>>
         let data = asked.request().or(asked.interrupt()).unwrap_or("null");
         write(&[text("interactionId", asked.id()), field("data", data)])
     });
-    let current = open.or(asking).map(|turn| {
-        write(&[text("turnId", &turn), text("status", "running"), field("pendingInteractions", list(asked))])
-    });
+    let current =
+        open.or(asking).map(|turn| write(&[text("turnId", &turn), text("status", "running"), field("pendingInteractions", list(asked))]));
     fields.push(field("current_turn", current.unwrap_or_else(|| "null".to_owned())));
     fields.extend(head.header.title.as_deref().map(|title| text("title", title)));
     fields.extend(head.header.status.as_deref().map(|status| text("status", status)));
@@ -108,7 +107,10 @@ fn messages(page: &Page) -> Vec<Message<'_>> {
             ItemKind::Result(result) => (true, result.message().unwrap_or(result.tool())),
             _ => continue,
         };
-        let place = *places.entry(key).or_insert(messages.len());
+        // An activity is a message of its own here, and a part on the wire: of the answer that it stands behind.
+        let answer = messages.last().filter(|_| matches!(item.kind(), ItemKind::Activity(_))).and_then(Message::answers);
+        let behind = answer.is_some_and(|turn| item.turn().is_some_and(|own| own.id() == turn.id()));
+        let place = if behind { messages.len().saturating_sub(1) } else { *places.entry(key).or_insert(messages.len()) };
         match messages.get_mut(place) {
             Some(message) => message.items.push(item),
             None => messages.push(Message { id: key.1, turn: item.turn(), items: vec![item] }),
@@ -134,7 +136,8 @@ impl<'p> Message<'p> {
 
     /// The message; the last one of a turn carries the turn's artifacts, and its error when the turn is here to its end.
     fn write(&self, view: &View, session: &str, ends: Option<TurnRef<'p>>, whole: bool) -> Result<String, Error> {
-        let mut fields = vec![text("id", self.id), text("role", self.role())];
+        let mut fields = vec![text("id", self.id)];
+        fields.extend((!self.role().is_empty()).then(|| text("role", self.role())));
         fields.extend(self.turn.map(|turn| text("turnId", turn.id())));
         let mut error = None;
         match self.items.as_slice() {

@@ -26,3 +26,6 @@ pub use super::piece::{Piece, Unencodable};
 pub use decode::{Decoder, Validation};
 pub use encode::{encode, encode_stated};
 pub use export::{session_event, session_messages};
+
+#[cfg(test)]
+mod tests;

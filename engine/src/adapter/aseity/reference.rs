@@ -58,7 +58,7 @@ pub(super) fn outside<'r>(references: &'r [ArtifactReference<'_>]) -> impl Itera
 }
 
 fn is_outside(path: &str) -> bool {
-    let drive = matches!(path.as_bytes(), [letter, b':', ..] if letter.is_ascii_alphabetic());
+    let drive = matches!(path.as_bytes(), [letter, b':', b'/' | b'\\', ..] if letter.is_ascii_alphabetic());
     let scheme = path.split_once("://").is_some_and(|(scheme, _)| scheme.bytes().all(|b| b.is_ascii_alphanumeric()));
     if path.starts_with(['/', '\\']) || drive || scheme {
         return true;
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn paths_that_lead_out_of_the_workspace_are_seen() {
-        for path in ["/etc/passwd", "../x", "a/../../x", "C:\\x", "c:x", "\\\\host\\share", "a\\..\\..\\x", "file:///x", "./.."] {
+        for path in ["/etc/passwd", "../x", "a/../../x", "C:\\x", "c:/x", "\\\\host\\share", "a\\..\\..\\x", "file:///x", "./.."] {
             assert!(is_outside(path), "{path}");
         }
         for path in ["a", "a/b", "./a", "a/../b", "..a/b", "a..", "a:b", " /x", "a//b", "~x", "\u{FF0F}x"] {

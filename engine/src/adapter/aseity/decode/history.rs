@@ -19,9 +19,8 @@ pub(super) fn page<'a>(event: &mut Incoming<'_, 'a>, own: &mut Own<'a>, validati
     if let Some(version) = old_form(event.fields) {
         return Err(Refused { code: code::OLD_FORMAT_SNAPSHOT, detail: format!("protocolVersion: {version}") });
     }
-    let list = |raw: Option<&'a RawValue>, key: &str| {
-        raw.map_or(Ok(Vec::new()), |raw| list_of(raw).ok_or_else(|| Bad::new(key, "an array")))
-    };
+    let list =
+        |raw: Option<&'a RawValue>, key: &str| raw.map_or(Ok(Vec::new()), |raw| list_of(raw).ok_or_else(|| Bad::new(key, "an array")));
     let summaries = event.spelling.some(event.fields, &slot::TURNS);
     let messages = list(event.fields.some("messages"), "messages")?;
     if event.fields.some("messages").is_none() && summaries.is_none() {
@@ -35,7 +34,8 @@ pub(super) fn page<'a>(event: &mut Incoming<'_, 'a>, own: &mut Own<'a>, validati
             turn.status = Some(running);
         }
     }
-    let lists = messages.iter().filter_map(|message| message.artifacts.as_deref()).chain(turns.iter().filter_map(|turn| turn.artifacts.as_deref()));
+    let lists =
+        messages.iter().filter_map(|message| message.artifacts.as_deref()).chain(turns.iter().filter_map(|turn| turn.artifacts.as_deref()));
     note_outside(lists, own);
     unite(&messages, &mut turns, own);
     let stated = stated_seq(event, own);
@@ -70,7 +70,8 @@ fn old_form<'a>(fields: &Fields<'a>) -> Option<Text<'a>> {
 
 fn each<'a, T>(path: &str, list: Vec<&'a RawValue>, mut read: impl FnMut(&'a RawValue) -> Result<T, Refused>) -> Result<Vec<T>, Refused> {
     let all = list.into_iter().enumerate();
-    all.map(|(index, raw)| read(raw).map_err(|refused| Refused { detail: format!("{path}[{index}].{}", refused.detail), ..refused })).collect()
+    all.map(|(index, raw)| read(raw).map_err(|refused| Refused { detail: format!("{path}[{index}].{}", refused.detail), ..refused }))
+        .collect()
 }
 
 fn artifacts<'a>(fields: &Fields<'a>, validation: Validation) -> Result<Option<Vec<ArtifactReference<'a>>>, Refused> {

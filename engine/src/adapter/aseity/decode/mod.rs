@@ -11,9 +11,9 @@ use std::collections::BTreeMap;
 
 use turnstore_storage::Seq;
 
+use super::name::Name;
 use super::reference::Rejected;
 use super::spelling::{Slot, Spelling};
-use super::name::Name;
 use super::{body, code};
 use crate::adapter::fields::{Bad, Fields, list_of, text_of, write_object};
 use crate::adapter::source::Raw;
@@ -33,7 +33,8 @@ pub enum Validation {
     Off,
 }
 
-/// Decodes the events of one session, in order. Memory: the ids of its parts that are no text.
+/// Decodes the events of one session, in order. Memory: the ids of its parts that are no text. A session that another decoder began is
+/// gone on with after [`Decoder::learn`].
 ///
 /// ```
 /// use turnstore::adapter::aseity::{Decoder, encode_stated};

@@ -10,6 +10,7 @@ use crate::event::Owner;
 use crate::fact::{
     Content, DocumentSet, Fact, Json, PartChange, PartDelta, PartFinal, PartKind, PartOpened, PartTarget, Text, ToolChanged, ToolOp,
 };
+use crate::{ItemKind, Page};
 
 /// What a part is that is no text.
 #[derive(Clone, Debug, PartialEq)]
@@ -83,6 +84,25 @@ fn last<'a>(kind: PartKind, id: Text<'a>, change: PartChange<'a>) -> Fact<'a> {
 }
 
 impl Decoder {
+    /// Learns what the parts of a page are, so that decoding goes on in a session that another decoder began: later events do not say
+    /// it. The newest page of the session is enough for the parts that are in it. Cost: the page.
+    pub fn learn(&mut self, page: &Page) {
+        for item in page.items() {
+            match item.kind() {
+                ItemKind::Reasoning(part) => self.parts.insert(part.id().to_owned(), Known::Reasoning),
+                ItemKind::Activity(part) => self.parts.insert(part.id().to_owned(), Known::Activity),
+                ItemKind::Tool(tool) => {
+                    let known = Known::Tool(Call { id: tool.id().to_owned(), answered: tool.results().next().is_some() });
+                    let part = tool.detail().and_then(|part| Fields::parse(part).ok());
+                    let part = part.and_then(|part| part.some("id").and_then(text_of));
+                    self.parts.extend(part.map(|part| (part.into_owned(), known.clone())));
+                    self.parts.insert(tool.id().to_owned(), known)
+                }
+                _ => None,
+            };
+        }
+    }
+
     /// What an event's part is: as it says, else as it was added.
     fn what(&mut self, id: &str, part: Option<&Fields<'_>>) -> Option<Known> {
         let stated = part.and_then(|part| Some((part.some("type").and_then(text_of)?, part)));
@@ -121,7 +141,8 @@ impl Decoder {
             }
             Some(Known::Activity) => {
                 let role = Text::Borrowed("activity");
-                let opened = PartOpened { kind: PartKind::Activity, message: id.clone(), role, subtype: Some(kind), content: None, ..opened };
+                let opened =
+                    PartOpened { kind: PartKind::Activity, message: id.clone(), role, subtype: Some(kind), content: None, ..opened };
                 own.fact(Fact::PartOpened(opened), Owner::RUNTIME);
                 own.fact(document(&id, raw), Owner::RUNTIME);
             }
