@@ -224,11 +224,11 @@ fn imported_pages_go_out_as_they_came_in() {
         {"id": "u", "role": "user", "turnId": "t1", "text": "q", "attachments": [{"id": 12345678901234567890_u64}]},
         {"id": "m", "role": "assistant", "turnId": "t1", "parts": [{"type": "text", "text": "a".repeat(5_000)}], "error": {"code": "y", "message": ""}}],
         "turns": turns, "requested_at_seq": 0});
-    let out = Told::of(&[page.clone()]).reopened().messages();
+    let out = Told::of(std::slice::from_ref(&page)).reopened().messages();
     assert_eq!(out["messages"], page["messages"]);
     assert_eq!(out["turns"], page["turns"]);
     assert_eq!(out.get("olderCursor"), None);
-    let again = Told::of(&[out.clone()]).messages();
+    let again = Told::of(std::slice::from_ref(&out)).messages();
     assert_eq!(again, out, "what went out comes in as the same");
 }
 
