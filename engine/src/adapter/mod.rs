@@ -4,6 +4,7 @@
 //! again, equal by value.
 //! **Absent:** folding, storage, time.
 
+pub mod agent_ui;
 pub mod aiui;
 pub mod aseity;
 mod fields;

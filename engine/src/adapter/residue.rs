@@ -107,7 +107,8 @@ pub(super) fn difference<'a>(fields: &Fields<'a>, whole: &'a str, body: &Body<'_
             rest.push((key, raw.get()));
         }
     }
-    if rest.iter().any(|(key, _)| [ABSENT, WHOLE, NOTE].contains(key)) {
+    // Even when the body says them: read back, they would mean something else.
+    if fields.iter().any(|(key, _)| [ABSENT, WHOLE, NOTE].contains(&key)) {
         return Some(Json::built(write_object([(WHOLE, whole)])));
     }
     let absent: Vec<&str> = body.iter().map(|(key, _)| key.as_ref()).filter(|key| fields.get(key).is_none()).collect();
