@@ -4,13 +4,15 @@
 
 mod support;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use proptest::prelude::*;
 use support::{fact, facts};
 use turnstore::fact::*;
-use turnstore::{Batch, Engine, Error, ItemKind, Options, Position, Seq, Store, View, Window};
+use turnstore::{Batch, Durability, Engine, Error, ItemKind, Options, Position, Seq, Store, View, Window};
 
 fn dir() -> tempfile::TempDir {
     tempfile::tempdir().unwrap()
@@ -120,40 +122,25 @@ proptest! {
         }
     }
 
-    /// L5: following cursors visits every item that was there once, while appends go on; both ways.
+    /// L5: following cursors visits every item that was there once and in order, both ways, while a thread appends.
     #[test]
-    fn paging_visits_every_item_once_while_appends_go_on(before in facts(60), during in proptest::collection::vec(plain_part(), 1..30), size in 1_usize..9) {
+    fn paging_visits_every_item_once_while_appends_go_on(before in facts(60), size in 1_usize..9) {
         let dir = dir();
-        let engine = Engine::open(path(&dir)).unwrap();
-        engine.append("s", before.clone()).unwrap();
-        let expected = ids(&engine.view(), 500);
-        let mut during = during.into_iter().enumerate();
-        let mut seen = Vec::new();
-        let mut page = engine.view().window("s", Window::items(size)).unwrap();
-        loop {
-            seen.extend(page.items().map(|item| item.first_seq().unwrap().get() * 1000 + u64::from(item.turn().is_some())).rev());
-            let Some(cursor) = page.cursor() else { break };
-            if let Some((n, fact)) = during.next() {
-                engine.append("s", named(fact, n)).unwrap();
-            }
-            page = engine.view().page("s", &cursor, Window::items(size)).unwrap();
+        let engine = Engine::options().durability(Durability::Buffered).open(path(&dir)).unwrap();
+        engine.append("s", part("grows")).unwrap();
+        engine.append("s", before).unwrap();
+        let there = all_of(&engine.view());
+        let (visited, appended) = while_appending(&engine, || [Way::Older, Way::Newer].map(|way| followed(&engine, size, way)));
+        for (way, visited) in [Way::Older, Way::Newer].into_iter().zip(visited) {
+            let (known, late): (Vec<_>, Vec<_>) = visited.into_iter().partition(|item| !item.contains("late"));
+            prop_assert_eq!(&known, &there, "{:?}", way);
+            prop_assert_eq!(late.iter().collect::<BTreeSet<_>>().len(), late.len(), "{:?} repeats {:?}", way, late);
+            // What came meanwhile came without a gap: each follows the one before it.
+            let numbers: Vec<usize> = late.iter().map(|item| item.rsplit("late").next().unwrap().parse().unwrap()).collect();
+            prop_assert!(numbers.windows(2).all(|pair| pair[0] + 1 == pair[1]) && numbers.len() <= appended, "{:?}: {:?}", way, numbers);
+            prop_assert!(way == Way::Older || numbers.first().is_none_or(|first| *first == 0), "{:?}", numbers);
         }
-        prop_assert_eq!(seen.len(), expected.len());
-        let mut back = Vec::new();
-        let mut page = engine.view().oldest("s", Window::items(size)).unwrap();
-        loop {
-            back.extend(page.items().map(|item| shown(&item)));
-            if !page.has_newer() { break; }
-            page = engine.view().page("s", &page.newer_cursor(), Window::items(size)).unwrap();
-        }
-        let mut newest_first = Vec::new();
-        let mut page = engine.view().window("s", Window::items(size)).unwrap();
-        loop {
-            newest_first.extend(page.items().map(|item| shown(&item)).rev());
-            match page.cursor() { Some(cursor) => page = engine.view().page("s", &cursor, Window::items(size)).unwrap(), None => break }
-        }
-        newest_first.reverse();
-        prop_assert_eq!(back, newest_first);
+        prop_assert_eq!(all_of(&engine.view()).len(), there.len() + appended);
     }
 
     /// L7: a key with the same facts is a no-op that returns the first receipt, after a restart too; with other facts an error.
@@ -204,32 +191,103 @@ proptest! {
     }
 }
 
-fn plain_part() -> impl Strategy<Value = Fact<'static>> {
-    "[a-z]{0,20}".prop_map(|text| {
-        Fact::PartOpened(PartOpened {
-            part: "late".into(),
-            message: "late".into(),
-            kind: PartKind::Text,
-            role: "user".into(),
-            name: None,
-            turn: None,
-            agent: None,
-            subtype: None,
-            content: Some(Content::Text(text.into())),
-            metadata: None,
-        })
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    Older,
+    Newer,
+}
+
+/// What an item is, whatever happens to it later.
+fn identity(item: &turnstore::Item<'_>) -> String {
+    let id = match item.kind() {
+        ItemKind::Text(part) => format!("text {}", part.id()),
+        ItemKind::Reasoning(part) => format!("reasoning {}", part.id()),
+        ItemKind::Activity(part) => format!("activity {}", part.id()),
+        ItemKind::Tool(tool) => format!("tool {}", tool.id()),
+        ItemKind::Interaction(asked) => format!("interaction {}", asked.id()),
+        ItemKind::Result(result) => format!("result {}", result.tool()),
+        ItemKind::Compaction { phase, .. } => format!("compaction {phase}"),
+        _ => "other".to_owned(),
+    };
+    format!("{:?} {id}", item.first_seq().map(Seq::get))
+}
+
+/// Identities of every item of a view, oldest first, in pages that are as large as they may be.
+fn all_of(view: &View) -> Vec<String> {
+    let mut page = view.oldest("s", Window::items(500)).unwrap();
+    let mut all: Vec<String> = page.items().map(|item| identity(&item)).collect();
+    while page.has_newer() {
+        page = view.page("s", &page.newer_cursor(), Window::items(500)).unwrap();
+        all.extend(page.items().map(|item| identity(&item)));
+    }
+    all
+}
+
+/// The same in small pages from one end, each read at the newest view; oldest first whichever way it went.
+fn followed(engine: &Engine, size: usize, way: Way) -> Vec<String> {
+    let window = || Window::items(size);
+    let mut all = Vec::new();
+    let mut page = match way {
+        Way::Older => engine.view().window("s", window()).unwrap(),
+        Way::Newer => engine.view().oldest("s", window()).unwrap(),
+    };
+    loop {
+        let items: Vec<String> = page.items().map(|item| identity(&item)).collect();
+        match way {
+            Way::Older => all.extend(items.into_iter().rev()),
+            Way::Newer => all.extend(items),
+        }
+        let next = match way {
+            Way::Older => page.cursor(),
+            Way::Newer => page.has_newer().then(|| page.newer_cursor()),
+        };
+        let Some(cursor) = next else { break };
+        page = engine.view().page("s", &cursor, window()).unwrap();
+    }
+    if way == Way::Older {
+        all.reverse();
+    }
+    all
+}
+
+/// Does `work` while a thread appends new items, changes old ones and checkpoints; answers how many items came.
+fn while_appending<T>(engine: &Engine, work: impl FnOnce() -> T) -> (T, usize) {
+    let done = AtomicBool::new(false);
+    let begun = Barrier::new(2);
+    std::thread::scope(|scope| {
+        let appender = scope.spawn(|| {
+            let mut appended = 0;
+            while appended < 150 && (appended < 5 || !done.load(Ordering::Acquire)) {
+                let delta = PartDelta { part: "grows".into(), kind: PartKind::Text, text: "more".into(), metadata: None };
+                engine.append("s", vec![part(&format!("late{appended}")), Fact::PartDelta(delta)]).unwrap();
+                if appended == 0 {
+                    begun.wait();
+                }
+                if appended % 10 == 9 {
+                    engine.checkpoint().unwrap();
+                }
+                appended += 1;
+            }
+            appended
+        });
+        begun.wait();
+        let worked = work();
+        done.store(true, Ordering::Release);
+        (worked, appender.join().unwrap())
     })
 }
 
-fn named(fact: Fact<'static>, n: usize) -> Fact<'static> {
-    match fact {
-        Fact::PartOpened(part) => {
-            Fact::PartOpened(PartOpened { part: format!("late{n}").into(), message: format!("late{n}").into(), ..part })
-        }
-        other => other,
-    }
-}
-
-fn ids(view: &View, many: usize) -> Vec<Option<Seq>> {
-    view.window("s", Window::items(many)).unwrap().items().map(|item| item.first_seq()).collect()
+fn part(id: &str) -> Fact<'static> {
+    Fact::PartOpened(PartOpened {
+        part: id.to_owned().into(),
+        message: id.to_owned().into(),
+        kind: PartKind::Text,
+        role: "user".into(),
+        name: None,
+        turn: None,
+        agent: None,
+        subtype: None,
+        content: Some(Content::Text("words".into())),
+        metadata: None,
+    })
 }

@@ -12,15 +12,19 @@
 mod support;
 
 use std::collections::BTreeSet;
+use std::io::Write;
 use support::disk::{Kind, Lie};
 use support::sim::{Crossed, Sim, Step, Stop};
 use turnstore_storage::*;
 
 const CRASHES_PER_LIFE: u64 = 12;
 
+/// The ordinary run has so many at least.
+const CRASHES_MIN: u64 = 2_000;
+
 fn crashes_wanted() -> u64 {
     let asked = std::env::var("TURNSTORE_CRASHES").ok().and_then(|text| text.parse().ok());
-    asked.unwrap_or(2500)
+    asked.unwrap_or(CRASHES_MIN + 500)
 }
 
 /// Lives of stores, one seed each, until so many crashes were survived.
@@ -45,8 +49,12 @@ fn survive(crashes: u64, first_seed: u64) -> Crossed {
 
 #[test]
 fn a_store_survives_power_cuts_at_random() {
-    let crossed = survive(crashes_wanted(), 1);
-    println!("{} crashes at {} kinds of places", crossed.values().sum::<u64>(), crossed.len());
+    let wanted = crashes_wanted();
+    let crossed = survive(wanted, 1);
+    let crashes = crossed.values().sum::<u64>();
+    // Past the harness, which keeps what a test that succeeds prints to itself.
+    let _ = writeln!(std::io::stderr(), "the store survived {crashes} power cuts at {} kinds of places", crossed.len());
+    assert!(crashes >= wanted, "only {crashes} power cuts of {wanted}");
 }
 
 /// One short life, cut at every single change; what survives of the unsynced differs by round.

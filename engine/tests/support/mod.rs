@@ -2,6 +2,8 @@
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
+pub(crate) mod hostile;
+
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
