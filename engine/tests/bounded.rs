@@ -107,12 +107,18 @@ fn payload_of(view: &View) -> PayloadRef {
 #[test]
 fn every_question_reads_as_much_however_long_the_session_is() {
     let costs = lengths().map(costs_at);
-    let base = &costs[1];
-    for (length, at) in lengths().into_iter().zip(&costs).skip(2) {
-        for ((what, cost), (_, before)) in at.iter().zip(base) {
-            // A tree that is a level higher costs one more page for each place that is looked up.
-            assert!(cost.reads > 0 && cost.reads <= before.reads * 2 + 8, "{what} at {length} events: {cost:?}, at 1,000: {before:?}");
-            assert!(cost.bytes <= before.bytes * 2 + (256 << 10), "{what} at {length} events: {cost:?}, at 1,000: {before:?}");
+    for (length, at) in lengths().into_iter().zip(&costs) {
+        for (what, cost) in at {
+            let few = cost.reads > 0 && cost.reads <= 32 && cost.bytes <= 128 << 10;
+            assert!(few, "{what} at {length} events: {cost:?}");
+        }
+    }
+    // Ten times the events: a tree that is a level higher costs one more page for each place that is looked up, until 10,000 also a frame
+    // of the log that is not full.
+    for (tenth, (reads, bytes)) in [(1, (8, 40 << 10)), (2, (4, 24 << 10))] {
+        for ((what, before), (_, cost)) in costs[tenth].iter().zip(&costs[tenth + 1]) {
+            let flat = cost.reads <= before.reads + reads && cost.bytes <= before.bytes + bytes;
+            assert!(flat, "{what} at {} events: {before:?}, at ten times as many: {cost:?}", lengths()[tenth]);
         }
     }
 }
@@ -258,6 +264,56 @@ fn views_of_many_checkpoints_all_answer_as_they_did_while_checkpoints_go_on() {
         }
     });
     assert_eq!(engine.view().verify(&mut |_| {}).unwrap().difference, None);
+}
+
+#[test]
+fn a_queue_that_is_bounded_by_bytes_takes_every_append_in_its_order() {
+    let place = Place::new();
+    let limits = turnstore::Limits { queue_bytes_max: 1_000, ..turnstore::Limits::default() };
+    let engine = Engine::options().durability(Durability::Buffered).limits(limits).open(place.path()).unwrap();
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            let engine = &engine;
+            scope.spawn(move || {
+                let (session, mut tickets) = (format!("s{thread}"), Vec::new());
+                for n in 0..100 {
+                    let text = "x".repeat(if n % 20 == 0 { 5_000 } else { 300 });
+                    tickets.push(engine.submit(&session, [user(&format!("m{n}"), &text)]).unwrap());
+                }
+                let seqs: Vec<u64> = tickets.into_iter().map(|ticket| ticket.wait().unwrap().seq).collect();
+                assert_eq!(seqs, (1..=100).collect::<Vec<_>>());
+            });
+        }
+    });
+}
+
+/// How many checkpoints a rebuild makes of a session, each a flush of what it holds in memory.
+fn flushes(limits: turnstore::Limits) -> usize {
+    let place = Place::new();
+    let engine = place.open();
+    for n in 0..40 {
+        engine.append("s", [called(&format!("c{n}")), answered(&format!("c{n}"), &"found ".repeat(2_000))]).unwrap();
+    }
+    let expected = timeline(&engine.view(), "s");
+    engine.close().unwrap();
+    // No checkpoint is too near to another to be kept.
+    let limits = turnstore::Limits { events_between_checkpoints_max: 0, ..limits };
+    turnstore::rebuild(&place.path(), Engine::options().limits(limits), &mut |_| {}).unwrap();
+    let view = place.read().view();
+    assert_eq!((timeline(&view, "s"), view.verify(&mut |_| {}).unwrap().difference), (expected, None));
+    let storage = host::harm::storage(&place.path());
+    let bounds = (std::ops::Bound::Included(&[3][..]), std::ops::Bound::Excluded(&[4][..]));
+    let listed = storage.reader().unwrap().index(bounds, turnstore_storage::Direction::Forward).unwrap().count();
+    storage.close().unwrap();
+    listed
+}
+
+#[test]
+fn a_rebuild_writes_what_it_holds_after_so_many_bytes_too() {
+    assert_eq!(flushes(turnstore::Limits::default()), 1);
+    let few_bytes = turnstore::Limits { tail_bytes_hard_max: 100_000, ..turnstore::Limits::default() };
+    let listed = flushes(few_bytes);
+    assert!((4..=6).contains(&listed), "480 kB in {listed} flushes");
 }
 
 const CHILD: &str = "TURNSTORE_BOUNDED_CHILD";
