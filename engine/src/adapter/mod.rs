@@ -7,7 +7,13 @@
 pub mod agent_ui;
 pub mod aiui;
 pub mod aseity;
+pub mod claude_code;
+pub mod codex;
+mod cut;
 mod fields;
+#[cfg(test)]
+mod folded;
+mod line;
 mod piece;
 mod residue;
 pub mod source;
