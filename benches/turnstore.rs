@@ -277,7 +277,7 @@ fn bytes(item: &Item<'_>) -> u64 {
             whole(&tool.args()) + whole(&tool.output()) + results
         }
         ItemKind::Result(result) => result.content().map_or(0, |content| whole(&content)),
-        ItemKind::Interaction(asked) => asked.request().map_or(0, |request| black_box(request).len() as u64),
+        ItemKind::Interaction(asked) => asked.request().map_or(0, |request| whole(&request)),
         _ => 0,
     }
 }

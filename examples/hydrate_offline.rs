@@ -65,7 +65,7 @@ fn main() -> Outcome {
     let mut page = view.window("old", Window::items(50))?;
     told("newest window", &page, begun);
     for waiting in view.pending("old")?.interactions() {
-        println!("waiting          {} {}", waiting.id(), waiting.interrupt().unwrap_or_default());
+        println!("waiting          {} {}", waiting.id(), waiting.interrupt().map(|interrupt| interrupt.joined()).unwrap_or_default());
     }
 
     // A cursor is text: a client keeps it and comes back with it.

@@ -10,8 +10,8 @@ use turnstore_storage::{BatchDigest, BatchKey};
 
 use crate::error::Error;
 use crate::event::{self, Stated};
-use crate::fact::Fact;
-use crate::limits::Limits;
+use crate::fact::{ArtifactReference, Fact};
+use crate::limits::{ID_BYTES_MAX, Limits, TURN_ARTIFACTS_BYTES_MAX, TURN_ARTIFACTS_MAX};
 
 /// One encoded fact.
 #[derive(Clone, Debug)]
@@ -33,7 +33,9 @@ pub struct Batch {
     pub(crate) streams: Vec<String>,
     pub(crate) expected: Option<u64>,
     pub(crate) key: Option<String>,
+    pub(crate) asks: Asks,
     refused: Option<(usize, String)>,
+    largest: Largest,
 }
 
 impl Batch {
@@ -52,9 +54,11 @@ impl Batch {
         if let Err(error) = event::encode(stated, &mut self.bytes) {
             self.refused.get_or_insert((self.spans.len(), error.to_string()));
         }
-        if let Some(reason) = unfit(&stated.fact) {
-            self.refused.get_or_insert((self.spans.len(), reason));
+        if matches!(&stated.fact, Fact::TurnArtifactsSet(set) if set.references.iter().any(|reference| reference.path.is_empty())) {
+            self.refused.get_or_insert((self.spans.len(), "an artifact's path is empty".to_owned()));
         }
+        self.largest.take(self.spans.len(), stated);
+        self.asks.take(&stated.fact);
         let mark = stated.source.stream.as_ref().map(|(name, seq)| {
             let place = known.get(name.as_ref()).copied().unwrap_or_else(|| {
                 self.streams.push(name.to_string());
@@ -112,10 +116,7 @@ impl Batch {
         if let Some(span) = self.spans.iter().find(|span| span.range.len() > limits.fact_bytes_max) {
             return too_large("a fact", span.range.len(), "fact_bytes_max", limits.fact_bytes_max);
         }
-        if let Some(name) = self.streams.iter().find(|name| name.len() > limits.id_bytes_max) {
-            return too_large("the name of a source stream", name.len(), "id_bytes_max", limits.id_bytes_max);
-        }
-        Ok(())
+        self.largest.check(limits)
     }
 }
 
@@ -143,41 +144,92 @@ impl<'a, const N: usize> From<[Fact<'a>; N]> for Batch {
     }
 }
 
-/// Ids, names and paths in a fact may be this long; they stand in memory and in indexes.
-const ID_BYTES_MAX: usize = 4096;
-/// References in one statement of a turn's artifacts; they stand in the turn's own entry.
-const TURN_ARTIFACTS_MAX: usize = 10_000;
+/// How many interactions may wait after a batch.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Asks {
+    /// The owner's whole list is stated: what waited before does not count.
+    whole: bool,
+    count: usize,
+}
 
-/// Why a fact is not acceptable, whatever the session holds.
-fn unfit(fact: &Fact<'_>) -> Option<String> {
-    let mut ids: Vec<(&str, &str)> = Vec::new();
-    match fact {
-        Fact::PartDelta(delta) => ids.push(("part", &delta.part)),
-        Fact::PartOpened(opened) => {
-            ids.extend([("part", opened.part.as_ref()), ("message", &opened.message), ("role", &opened.role)]);
-            ids.extend(opened.turn.as_deref().map(|turn| ("turn", turn)));
-        }
-        Fact::ToolChanged(changed) => ids.push(("tool", &changed.tool)),
-        Fact::TurnStarted(started) => ids.push(("turn", &started.turn)),
-        Fact::TurnEnded(ended) => ids.extend(ended.turn.as_deref().map(|turn| ("turn", turn))),
-        Fact::InteractionRequested(asked) => ids.push(("interaction", &asked.interaction)),
-        Fact::InteractionResolved(resolved) => ids.push(("interaction", &resolved.interaction)),
-        Fact::DocumentSet(set) => ids.push(("document", &set.document)),
-        Fact::DocumentPatched(patched) => ids.push(("document", &patched.document)),
-        Fact::TurnArtifactsSet(set) => {
-            if set.references.len() > TURN_ARTIFACTS_MAX {
-                return Some(format!("{} artifacts are above turn_artifacts_max = {TURN_ARTIFACTS_MAX}", set.references.len()));
+impl Asks {
+    fn take(&mut self, fact: &Fact<'_>) {
+        match fact {
+            Fact::InteractionRequested(_) => self.count += 1,
+            Fact::CurrentTurnAsserted(asserted) => {
+                *self = Self { whole: true, count: asserted.current.as_ref().map_or(0, |current| current.pending.len()) };
             }
-            ids.push(("turn", &set.turn));
-            ids.extend(set.references.iter().map(|reference| ("path", reference.path.as_ref())));
-            if ids.iter().any(|(what, id)| *what == "path" && id.is_empty()) {
-                return Some("an artifact's path is empty".to_owned());
-            }
+            _ => {}
         }
-        _ => {}
     }
-    let long = ids.iter().find(|(_, id)| id.len() > ID_BYTES_MAX)?;
-    Some(format!("{} id of {} bytes is above id_bytes_max = {ID_BYTES_MAX}", long.0, long.1.len()))
+
+    /// The most that can wait when so many wait before.
+    pub(crate) fn after(self, before: usize) -> usize {
+        if self.whole { self.count } else { before.saturating_add(self.count) }
+    }
+
+    /// Whether the batch asks nothing.
+    pub(crate) fn is_none(self) -> bool {
+        self.count == 0
+    }
+}
+
+/// The largest of what a batch's facts hold, each with the index of its fact: what the append compares with its limits.
+#[derive(Clone, Debug, Default)]
+struct Largest {
+    id: Option<(usize, &'static str, usize)>,
+    artifacts: Option<(usize, usize)>,
+    artifacts_bytes: Option<(usize, usize)>,
+}
+
+impl Largest {
+    fn take(&mut self, index: usize, stated: &Stated<'_>) {
+        let mut longest = |what, id: &str| {
+            if self.id.is_none_or(|(_, _, bytes)| bytes < id.len()) {
+                self.id = Some((index, what, id.len()));
+            }
+        };
+        stated.fact.ids(&mut longest);
+        let source = &stated.source;
+        source.name.iter().for_each(|name| longest("event name", name));
+        source.event_id.iter().for_each(|id| longest("event id", id));
+        source.stream.iter().for_each(|(name, _)| longest("source stream", name));
+        stated.fact.artifact_lists(&mut |list| {
+            let bytes = list.iter().map(artifact_bytes).sum();
+            if self.artifacts.is_none_or(|(_, known)| known < list.len()) {
+                self.artifacts = Some((index, list.len()));
+            }
+            if self.artifacts_bytes.is_none_or(|(_, known)| known < bytes) {
+                self.artifacts_bytes = Some((index, bytes));
+            }
+        });
+    }
+
+    fn check(&self, limits: &Limits) -> Result<(), Error> {
+        let refuse = |index, reason| Err(Error::Rejected { index, reason });
+        // A limit may be lowered; what the rows are made for is the highest that it can be.
+        let id_bytes_max = limits.id_bytes_max.min(ID_BYTES_MAX);
+        if let Some((index, what, bytes)) = self.id.filter(|(_, _, bytes)| *bytes > id_bytes_max) {
+            return refuse(index, format!("{what} of {bytes} bytes is above id_bytes_max = {id_bytes_max}"));
+        }
+        let artifacts_max = limits.turn_artifacts_max.min(TURN_ARTIFACTS_MAX);
+        if let Some((index, count)) = self.artifacts.filter(|(_, count)| *count > artifacts_max) {
+            return refuse(index, format!("{count} artifacts of one turn are above turn_artifacts_max = {artifacts_max}"));
+        }
+        match self.artifacts_bytes.filter(|(_, bytes)| *bytes > TURN_ARTIFACTS_BYTES_MAX) {
+            Some((index, bytes)) => {
+                let reason =
+                    format!("artifacts of one turn of {bytes} bytes are above turn_artifacts_bytes_max = {TURN_ARTIFACTS_BYTES_MAX}");
+                refuse(index, reason)
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// What a reference takes in its turn's entry.
+fn artifact_bytes(reference: &ArtifactReference<'_>) -> usize {
+    reference.path.len() + reference.artifact_type.len() + 16
 }
 
 /// Checks a session id.

@@ -210,7 +210,8 @@ fn write_lists(sink: &mut impl Sink, frozen: &Frozen, placed: &Placed) -> Result
         sink.delete_index(&index::recency_key(old));
     }
     sink.put_index(&index::recency_key(frozen.last_position), &summary(frozen).to_bytes())?;
-    for gone in frozen.placed.pending.iter().filter(|ordinal| !placed.pending.contains(ordinal)) {
+    let waits: std::collections::BTreeSet<i64> = placed.pending.iter().copied().collect();
+    for gone in frozen.placed.pending.iter().filter(|ordinal| !waits.contains(ordinal)) {
         sink.delete_index(&index::pending_key(frozen.stream, *gone));
     }
     for ordinal in &placed.pending {

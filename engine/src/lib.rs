@@ -11,7 +11,7 @@ pub mod fact;
 mod gate;
 mod head;
 mod index;
-mod limits;
+pub mod limits;
 mod options;
 mod read;
 mod rebuild;
@@ -34,8 +34,8 @@ pub use receipt::{Receipt, Ticket};
 pub use subscribe::{From, Next, Subscription};
 pub use view::{
     DecisionItem, Difference, DocumentSummary, DocumentValue, Events, InteractionItem, Item, ItemKind, Listed, LongText, OwnedEvent, Page,
-    PageTurn, PartItem, Payload, PayloadRef, Pending, PendingInteraction, PendingPage, ResultItem, SessionHead, SessionSummary,
-    SessionsPage, StateHash, ToolItem, TurnRef, Verified, View, Window,
+    PageTurn, PartItem, Payload, PayloadChunks, PayloadRef, Pending, PendingInteraction, PendingPage, ResultItem, SessionHead,
+    SessionSummary, SessionsPage, StateHash, ToolItem, TurnRef, Verified, View, Window,
 };
 
 pub use state::{InteractionStatus, Mark};

@@ -2,20 +2,58 @@
 //!
 //! **Invariant:** a limit is enforced where data enters; what was accepted is read back whole.
 
+// What follows decides how events are folded, so it is part of the reducer and no setting: every build folds the same events alike. Whoever
+// changes one of them changes the reducer's fingerprint. Together they bound a row: 32 entries of at most about 1.5 MiB each.
+
+/// A value above this many bytes stays in the log, and the projection keeps a preview and a reference: 2 KiB. It arrives whole, so that one
+/// read brings it back; a copy in the rows would make the file half as large again. Text that grows is kept in pieces instead.
+pub const INLINE_BYTES_MAX: usize = 2048;
+/// Bytes of such a preview: 256.
+pub const PREVIEW_BYTES_MAX: usize = 256;
+/// Bytes of a session's title: 4 KiB. The rest of a longer one is cut with a diagnostic; the event that stated it holds it.
+pub const TITLE_BYTES_MAX: usize = 4096;
+/// Bytes of metadata or fields that are merged key by key: 64 KiB. A key whose value does not fit is dropped with a diagnostic; the event
+/// that stated it holds it.
+pub const MERGED_BYTES_MAX: usize = 64 << 10;
+/// Bytes of the ids in a list that grows, 16 for each beside its own: 64 KiB. What is beyond is counted.
+pub const LIST_BYTES_MAX: usize = 64 << 10;
+/// Bytes of one growing text: 4,000,000,000, which is what its pieces can be numbered for. Later text is a diagnostic, and in the log.
+pub const TEXT_BYTES_MAX: u64 = 4_000_000_000;
+/// Results that stand with their call: 64. Later ones stand in the timeline for themselves.
+pub const TOOL_RESULTS_MAX: usize = 64;
+/// Decisions that are kept beside the one that stands: 16, the first. Later ones are counted, and each is a diagnostic.
+pub const CONFLICTS_MAX: usize = 16;
+/// Highest number of interactions that wait in one session: 10,000. One that waits is never let go of, so an append that could make it more
+/// is refused.
+pub const PENDING_MAX: usize = 10_000;
+/// Bytes of a row that these bounds allow: 64 MiB.
+pub(crate) const ROW_BYTES_MAX: usize = 64 << 20;
+
+/// Highest [`Limits::id_bytes_max`]: 4 KiB.
+pub const ID_BYTES_MAX: usize = 4096;
+/// Highest [`Limits::turn_artifacts_max`]: 10,000.
+pub const TURN_ARTIFACTS_MAX: usize = 10_000;
+/// Bytes of the references in one statement of a turn's artifacts, 16 for each beside its path and type: 1 MiB. A larger statement is
+/// refused.
+pub const TURN_ARTIFACTS_BYTES_MAX: usize = 1 << 20;
+
 /// The limits, each with its default. All are inclusive.
 #[derive(Clone, Debug)]
 pub struct Limits {
     /// Longest session id: 256 bytes. Ids are keys in every index.
     pub session_id_bytes_max: usize,
-    /// Longest id, name or path inside a fact: 4 KiB. Ids are kept in memory while their items are.
+    /// Longest id, name, word or path inside a fact: 4 KiB, which is also the highest that it can be set to. Ids are kept in memory while
+    /// their items are, and stand whole in rows.
     pub id_bytes_max: usize,
-    /// Largest fact: 64 MiB, the longest line that an adapter reads.
+    /// Largest fact: 64 MiB, the longest line that an adapter reads. A larger value comes in piece by piece: text as
+    /// [`crate::fact::PartDelta`], a call's arguments and output as [`crate::fact::ToolOp`] deltas.
     pub fact_bytes_max: usize,
     /// Facts in one append: 65,536. A batch is folded and shown at once.
     pub batch_facts_max: usize,
     /// Encoded bytes in one append: 80 MiB. A batch is one frame.
     pub batch_bytes_max: usize,
-    /// References in one statement of a turn's artifacts: 10,000. They stand in the turn's own entry.
+    /// References in one statement of a turn's artifacts: 10,000, which is also the highest that it can be set to. They stand in the
+    /// turn's own entry, and take at most [`TURN_ARTIFACTS_BYTES_MAX`] there.
     pub turn_artifacts_max: usize,
     /// Appends that wait for the writer before callers block: 1,024.
     pub queue_appends_max: usize,
@@ -46,7 +84,7 @@ pub struct Limits {
     pub window_items_max: usize,
     /// Bytes in one window or page: 8 MiB.
     pub window_bytes_max: usize,
-    /// Bytes of one piece of a payload that is read in pieces: 1 MiB.
+    /// Bytes of one chunk of a payload that is read in chunks: 1 MiB.
     pub payload_chunk_bytes: usize,
 }
 
@@ -54,11 +92,11 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             session_id_bytes_max: 256,
-            id_bytes_max: 4096,
+            id_bytes_max: ID_BYTES_MAX,
             fact_bytes_max: 64 << 20,
             batch_facts_max: 65_536,
             batch_bytes_max: 80 << 20,
-            turn_artifacts_max: 10_000,
+            turn_artifacts_max: TURN_ARTIFACTS_MAX,
             queue_appends_max: 1024,
             queue_bytes_max: 128 << 20,
             commit_appends_max: 4096,

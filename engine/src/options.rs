@@ -7,7 +7,7 @@ use turnstore_storage::{Durability, Medium, Sharing};
 
 use crate::engine::Engine;
 use crate::error::Error;
-use crate::limits::Limits;
+use crate::limits::{Limits, ROW_BYTES_MAX};
 
 /// Settings of an engine; each has a default that suits a desktop host.
 #[derive(Clone, Debug)]
@@ -20,9 +20,11 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        // A page of entries that each hold a large value must not outgrow its row: what was accepted has to be checkpointed.
-        let storage =
-            turnstore_storage::Options { append_bytes_max: 256 << 20, row_bytes_max: 1 << 30, ..turnstore_storage::Options::default() };
+        let storage = turnstore_storage::Options {
+            append_bytes_max: 256 << 20,
+            row_bytes_max: ROW_BYTES_MAX,
+            ..turnstore_storage::Options::default()
+        };
         Self { durability: Durability::Durable, limits: Limits::default(), storage, lock_wait_ms_max: 1000 }
     }
 }

@@ -44,8 +44,8 @@ fn turn(turn: TurnRef<'_>) -> Value {
     for (key, text) in [("run", turn.run()), ("parent", turn.parent()), ("resumes", turn.resumes()), ("stage", turn.stage())] {
         set(&mut value, key, text);
     }
-    for (key, text) in [("error", turn.error()), ("result", turn.result()), ("usage", turn.usage())] {
-        set(&mut value, key, text.map(embedded));
+    for (key, said) in [("error", turn.error()), ("result", turn.result()), ("usage", turn.usage())] {
+        set(&mut value, key, said.map(stated));
     }
     if let Some(artifacts) = turn.artifacts() {
         let artifacts: Vec<_> = artifacts.map(|(path, kind)| json!({ "path": path, "type": kind })).collect();
@@ -70,13 +70,23 @@ fn item(item: &Item<'_>) -> Value {
         ItemKind::Interaction(one) => interaction(&one),
         ItemKind::ArtifactRef(id) => json!({ "kind": "artifact", "id": id }),
         ItemKind::EvidenceRef(id) => json!({ "kind": "evidence", "id": id }),
-        ItemKind::Compaction { phase, detail } => json!({ "kind": "compaction", "id": phase, "detail": detail.map(embedded) }),
+        ItemKind::Compaction { phase, detail } => json!({ "kind": "compaction", "id": phase, "detail": detail.map(stated) }),
         _ => json!({ "kind": "other", "id": null }),
     };
     set(&mut value, "firstSeq", Some(seq(item.first_seq())));
     set(&mut value, "lastSeq", Some(seq(item.last_seq())));
     set(&mut value, "truncated", item.truncated().then_some(true));
     value
+}
+
+/// A value that was stated: JSON as it is, else text. One that stays in the log is its beginning and its length.
+pub(crate) fn stated(said: LongText<'_>) -> Value {
+    let joined = said.joined();
+    match (said.truncated(), said.is_json()) {
+        (true, _) => json!({ "preview": joined, "bytes": said.bytes() }),
+        (false, true) => embedded(&joined),
+        (false, false) => Value::from(joined.into_owned()),
+    }
 }
 
 fn text(value: &mut Value, key: &str, text: &LongText<'_>) {
@@ -90,9 +100,10 @@ fn text(value: &mut Value, key: &str, text: &LongText<'_>) {
 
 fn part(kind: &str, part: &PartItem<'_>) -> Value {
     let mut value = json!({ "kind": kind, "id": part.id(), "message": part.message(), "role": part.role() });
-    for (key, said) in [("name", part.name()), ("agent", part.agent()), ("type", part.subtype()), ("sealed", part.sealed())] {
+    for (key, said) in [("name", part.name()), ("agent", part.agent()), ("type", part.subtype())] {
         set(&mut value, key, said);
     }
+    set(&mut value, "sealed", part.sealed().map(stated));
     set(&mut value, "metadata", part.metadata().map(embedded));
     if let Some(said) = part.text() {
         text(&mut value, "text", &said);
@@ -107,20 +118,20 @@ fn tool(tool: &ToolItem<'_>) -> Value {
         text(&mut value, "output", &tool.output());
     }
     set(&mut value, "agent", tool.agent());
-    for (key, said) in [("progress", tool.progress()), ("error", tool.error()), ("metadata", tool.metadata())] {
-        set(&mut value, key, said.map(embedded));
+    for (key, said) in [("progress", tool.progress()), ("error", tool.error())] {
+        set(&mut value, key, said.map(stated));
     }
+    set(&mut value, "metadata", tool.metadata().map(embedded));
     set(&mut value, "results", Some(tool.results().map(|one| result(&one)).collect::<Vec<_>>()));
     value
 }
 
 fn result(result: &ResultItem<'_>) -> Value {
     let mut value = Value::Object(Map::new());
-    for (key, said) in
-        [("message", result.message()), ("reference", result.reference()), ("error", result.error()), ("agent", result.agent())]
-    {
+    for (key, said) in [("message", result.message()), ("reference", result.reference()), ("agent", result.agent())] {
         set(&mut value, key, said);
     }
+    set(&mut value, "error", result.error().map(stated));
     if let Some(content) = result.content() {
         text(&mut value, "content", &content);
     }
@@ -134,10 +145,10 @@ pub(crate) fn interaction(asked: &InteractionItem<'_>) -> Value {
         set(&mut value, key, said);
     }
     for (key, said) in [("request", asked.request()), ("interrupt", asked.interrupt())] {
-        set(&mut value, key, said.map(embedded));
+        set(&mut value, key, said.map(stated));
     }
     if let Some(decision) = asked.decision() {
-        let said = json!({ "id": decision.id(), "resolution": decision.resolution(), "payload": decision.payload().map(embedded) });
+        let said = json!({ "id": decision.id(), "resolution": decision.resolution(), "payload": decision.payload().map(stated) });
         set(&mut value, "decision", Some(said));
     }
     value

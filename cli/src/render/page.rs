@@ -61,7 +61,7 @@ impl<'o> PageWriter<'o> {
         let paint = self.out.paint;
         let mut line = format!("  turn {}  {}", paint.bold(&one_line(turn.id())), status(paint, turn.status()));
         if let Some(error) = turn.error() {
-            line.push_str(&format!("  {}", paint.alarm(&clip(&one_line(front(error)), 70))));
+            line.push_str(&format!("  {}", paint.alarm(&clip(&one_line(front(&error.joined())), 70))));
         }
         writeln!(self.out, "{line}")
     }
@@ -76,9 +76,10 @@ impl<'o> PageWriter<'o> {
             ItemKind::Interaction(asked) => self.interaction(&asked),
             ItemKind::ArtifactRef(id) => self.labelled("artifact", id),
             ItemKind::EvidenceRef(id) => self.labelled("evidence", id),
-            ItemKind::Compaction { phase, detail } => {
-                self.labelled("compaction", &format!("{phase} {}", front(detail.unwrap_or_default())))
-            }
+            ItemKind::Compaction { phase, detail } => self.labelled(
+                "compaction",
+                &format!("{phase} {}", detail.map_or_else(String::new, |detail| front(&detail.joined()).to_owned())),
+            ),
             _ => self.labelled("other", "of a newer version"),
         }
     }
@@ -132,14 +133,14 @@ impl<'o> PageWriter<'o> {
             self.result("", &result)?;
         }
         if let Some(error) = tool.error() {
-            self.labelled("", &format!("error: {}", front(error)))?;
+            self.labelled("", &format!("error: {}", front(&error.joined())))?;
         }
         Ok(())
     }
 
     fn result(&mut self, label: &str, result: &ResultItem<'_>) -> io::Result<()> {
         match (result.content(), result.error()) {
-            (_, Some(error)) => self.labelled(label, &format!("→ error: {}", front(error))),
+            (_, Some(error)) => self.labelled(label, &format!("→ error: {}", front(&error.joined()))),
             (Some(text), None) if self.length == Length::Full => self.text(if label.is_empty() { "→" } else { label }, &text, RESULT_LINES),
             (Some(text), None) => self.labelled(label, &format!("→ {}", front(text.pieces().next().unwrap_or_default()))),
             (None, None) => self.labelled(label, "→ no content"),
@@ -147,8 +148,11 @@ impl<'o> PageWriter<'o> {
     }
 
     fn interaction(&mut self, asked: &InteractionItem<'_>) -> io::Result<()> {
-        let decision =
-            asked.decision().and_then(|decision| decision.payload()).map(|payload| format!(": {}", front(payload))).unwrap_or_default();
+        let decision = asked
+            .decision()
+            .and_then(|decision| decision.payload())
+            .map(|payload| format!(": {}", front(&payload.joined())))
+            .unwrap_or_default();
         let status = status_word(asked.status());
         self.labelled("question", &format!("{} ({}) {status}{decision}  {}", asked.id(), asked.kind(), question(asked)))
     }
@@ -161,7 +165,7 @@ pub(crate) fn write(page: &Page, length: Length, out: &mut Out) -> io::Result<()
 
 /// The words of a request: its title, its message, or all of it.
 pub(crate) fn question(asked: &InteractionItem<'_>) -> String {
-    request_words(asked.request().or(asked.interrupt()).unwrap_or_default())
+    request_words(&asked.request().or(asked.interrupt()).map(|request| request.joined()).unwrap_or_default())
 }
 
 /// The words of a request in JSON.

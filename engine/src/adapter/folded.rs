@@ -136,9 +136,9 @@ impl Folded {
         let tool = |(at, entry): (i64, Entry)| {
             let Body::Tool(tool) = entry.body else { return None };
             let args = self.chunked(at, Field::ARGS, &tool.args);
-            let contents = tool.results.iter().enumerate();
-            let contents = contents
-                .map(|(n, result)| result.content.as_ref().map_or(String::new(), |content| self.text(at, Field::result(n), content)));
+            let contents = tool.results.iter();
+            let contents =
+                contents.map(|result| result.content.as_ref().map_or(String::new(), |content| self.text(at, Field::TEXT, content)));
             let contents = contents.collect();
             Some((tool, args, contents))
         };
@@ -149,7 +149,7 @@ impl Folded {
     pub(super) fn lone_results(&self) -> Vec<(String, String)> {
         let lone = |(at, entry): (i64, Entry)| {
             let Body::Result(lone) = entry.body else { return None };
-            Some((lone.tool, lone.result.content.as_ref().map_or(String::new(), |content| self.text(at, Field::result(0), content))))
+            Some((lone.tool, lone.result.content.as_ref().map_or(String::new(), |content| self.text(at, Field::TEXT, content))))
         };
         self.entries().into_iter().filter_map(lone).collect()
     }

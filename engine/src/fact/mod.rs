@@ -8,12 +8,14 @@
 
 mod artifact;
 mod history;
+mod ids;
 mod interaction;
 mod json;
 mod part;
 mod side;
 mod tool;
 mod turn;
+mod values;
 
 use std::borrow::Cow;
 

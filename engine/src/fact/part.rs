@@ -40,7 +40,7 @@ pub struct PartOpened<'a> {
     pub metadata: Option<Json<'a>>,
 }
 
-/// Text to append. Unknown part: a diagnostic. After the final text: dropped with a diagnostic.
+/// Text to append; a text of any length comes in so, in pieces of at most `fact_bytes_max`. Unknown part: a diagnostic. After the final text: dropped with a diagnostic.
 #[derive(Clone, Debug, PartialEq, Encode, BorrowDecode)]
 pub struct PartDelta<'a> {
     /// Part id.

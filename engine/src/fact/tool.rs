@@ -57,7 +57,8 @@ pub enum ToolOp<'a> {
         /// Number, object, anything.
         value: Json<'a>,
     },
-    /// Output text to append.
+    /// Output text to append. An output of any length comes in so, also one that is too large for a fact: in pieces of at most
+    /// `fact_bytes_max`, best of about 1 MiB, and a result without content at the end. [`crate::View::payload_chunks`] reads it back.
     OutputDelta {
         /// Text.
         text: Text<'a>,

@@ -5,6 +5,8 @@
 
 use rkyv::{Archive, Deserialize, Serialize};
 
+use crate::limits::TEXT_BYTES_MAX;
+
 /// A piece is sealed when the tail holds more than this; the piece ends at the last character boundary at or below it.
 pub const CHUNK_BYTES_MAX: usize = 4096;
 
@@ -59,6 +61,11 @@ impl Chunked {
         self.tail = rest.split_off(from);
     }
 
+    /// Whether `text` can be appended.
+    pub fn has_room(&self, text: &str) -> bool {
+        self.bytes().saturating_add(text.len() as u64) <= TEXT_BYTES_MAX
+    }
+
     /// Whole length in bytes.
     pub fn bytes(&self) -> u64 {
         self.sealed_bytes + self.tail.len() as u64
@@ -96,7 +103,8 @@ pub enum Relation {
     Different,
 }
 
-fn link(before: &[u8; 16], piece: &str) -> [u8; 16] {
+/// The digest over pieces, with one more.
+pub(crate) fn link(before: &[u8; 16], piece: &str) -> [u8; 16] {
     let mut hasher = blake3::Hasher::new();
     hasher.update(before);
     hasher.update(piece.as_bytes());
@@ -112,6 +120,14 @@ pub(crate) fn short(hash: &blake3::Hash) -> [u8; 16] {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_text_that_is_full_still_numbers_its_pieces() {
+        let pieces = TEXT_BYTES_MAX / (CHUNK_BYTES_MAX as u64 - 3);
+        assert!(pieces < 1 << 20, "an index above 20 bits would stand for another piece");
+        let full = Chunked { sealed: 970_000, sealed_bytes: TEXT_BYTES_MAX - 5, ..Chunked::default() };
+        assert!(full.has_room("12345") && !full.has_room("123456"));
+    }
 
     proptest! {
         #[test]

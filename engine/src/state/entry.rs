@@ -94,15 +94,17 @@ pub struct Turn {
     /// Last stage or open step.
     pub stage: Option<String>,
     /// Error, verbatim JSON.
-    pub error: Option<String>,
+    pub error: Option<Box<Content>>,
     /// Whether the owner says a retry can help.
     pub retryable: Option<bool>,
     /// Result, JSON.
-    pub result: Option<String>,
+    pub result: Option<Box<Content>>,
     /// Usage, JSON.
-    pub usage: Option<String>,
-    /// Tool calls left to the client.
+    pub usage: Option<Box<Content>>,
+    /// Tool calls left to the client: the first of them, up to [`crate::limits::LIST_BYTES_MAX`].
     pub pending_tools: Vec<String>,
+    /// How many there are in all.
+    pub pending_tools_count: u64,
     /// Artifacts by path; `None` when nothing was stated.
     pub artifacts: Option<Vec<PathArtifact>>,
     /// Seq of the event that stated the artifacts.
@@ -161,7 +163,8 @@ impl Mark {
     }
 }
 
-/// Content of a part or a result.
+/// Content of a part or a result, or any other value that was stated: what is above [`crate::limits::INLINE_BYTES_MAX`] stays in the log,
+/// but for text that grows.
 #[derive(Archive, Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[rkyv(derive(Debug))]
 pub enum Content {
@@ -196,7 +199,7 @@ pub struct Compaction {
     /// started or completed.
     pub phase: String,
     /// JSON.
-    pub detail: Option<String>,
+    pub detail: Option<Box<Content>>,
 }
 
 /// A text, reasoning or activity part.
@@ -222,10 +225,10 @@ pub struct Part {
     /// How the text stands.
     pub mark: Mark,
     /// Encrypted value.
-    pub sealed: Option<String>,
+    pub sealed: Option<Box<Content>>,
     /// Error of the message, JSON.
-    pub error: Option<String>,
-    /// Metadata, a JSON object.
+    pub error: Option<Box<Content>>,
+    /// Metadata, a JSON object of at most [`crate::limits::MERGED_BYTES_MAX`].
     pub metadata: Option<String>,
 }
 
@@ -250,20 +253,20 @@ pub struct Tool {
     /// Whether the arguments are complete.
     pub args_ended: bool,
     /// Progress, JSON.
-    pub progress: Option<String>,
+    pub progress: Option<Box<Content>>,
     /// Error, JSON.
-    pub error: Option<String>,
+    pub error: Option<Box<Content>>,
     /// Kind, summary, risk, JSON.
-    pub detail: Option<String>,
+    pub detail: Option<Box<Content>>,
     /// Encrypted value.
-    pub sealed: Option<String>,
-    /// Metadata of the call, a JSON object.
+    pub sealed: Option<Box<Content>>,
+    /// Metadata of the call, a JSON object of at most [`crate::limits::MERGED_BYTES_MAX`].
     pub metadata: Option<String>,
-    /// Metadata of the message that the call made for itself, a JSON object.
+    /// Metadata of the message that the call made for itself, likewise.
     pub message_metadata: Option<String>,
     /// Encrypted value of that message.
-    pub message_sealed: Option<String>,
-    /// Results, in arrival order.
+    pub message_sealed: Option<Box<Content>>,
+    /// Results, in arrival order, up to [`crate::limits::TOOL_RESULTS_MAX`]; later ones stand alone.
     pub results: Vec<ToolResult>,
 }
 
@@ -279,16 +282,16 @@ pub struct ToolResult {
     pub content: Option<Content>,
     /// Reference to output kept elsewhere.
     pub reference: Option<String>,
-    /// Error text.
-    pub error: Option<String>,
+    /// Error text, or a JSON string.
+    pub error: Option<Box<Content>>,
     /// Subagent run.
     pub agent: Option<String>,
     /// Preview, duration and the like, JSON.
-    pub detail: Option<String>,
+    pub detail: Option<Box<Content>>,
     /// Encrypted value.
-    pub sealed: Option<String>,
+    pub sealed: Option<Box<Content>>,
     /// Metadata, a JSON object.
-    pub metadata: Option<String>,
+    pub metadata: Option<Box<Content>>,
 }
 
 /// A result with a place of its own in the timeline.
@@ -324,11 +327,11 @@ pub struct Interaction {
     /// Where it stands.
     pub status: InteractionStatus,
     /// The request, JSON; `None` for a decision that came without one.
-    pub request: Option<String>,
+    pub request: Option<Box<Content>>,
     /// How often the request was replaced.
     pub revision: u32,
     /// The interrupt that asked for it, JSON.
-    pub interrupt: Option<String>,
+    pub interrupt: Option<Box<Content>>,
     /// Turn that asked.
     pub turn: Option<String>,
     /// Tool call that waits.
@@ -337,8 +340,10 @@ pub struct Interaction {
     pub expires_at: Option<String>,
     /// The decision that stands.
     pub decision: Option<Decision>,
-    /// Decisions that came after it.
+    /// Decisions that came after it: the first of them, up to [`crate::limits::CONFLICTS_MAX`].
     pub conflicts: Vec<Decision>,
+    /// How many there are in all.
+    pub conflicts_count: u64,
 }
 
 /// A decision on an interaction.
@@ -350,9 +355,13 @@ pub struct Decision {
     /// resolved, cancelled or expired.
     pub resolution: String,
     /// Everything it said, JSON.
-    pub payload: Option<String>,
+    pub payload: Option<Box<Content>>,
+    /// Digest of what the payload means: equal for equal values, however they are written.
+    pub payload_meaning: [u8; 16],
     /// Backend receipt, JSON.
-    pub receipt: Option<String>,
+    pub receipt: Option<Box<Content>>,
+    /// Digest of what the receipt means.
+    pub receipt_meaning: [u8; 16],
 }
 
 /// An artifact, by path or by id.
@@ -367,8 +376,10 @@ pub struct Artifact {
     pub kind: String,
     /// creating, ready, updating, failed, stale, superseded, deleted, unknown, or the source's own word.
     pub status: String,
-    /// Ids of the turns that reference it, in the order of reference.
+    /// Ids of the turns that reference it, in the order of reference: the newest, up to [`crate::limits::LIST_BYTES_MAX`].
     pub turns: Vec<String>,
+    /// How many reference it in all.
+    pub turns_count: u64,
     /// Versions in order.
     pub versions: Vec<String>,
     /// Current version.
@@ -413,8 +424,62 @@ pub struct Thing {
 pub struct Diagnostic {
     /// Stable code.
     pub code: String,
-    /// For people.
+    /// For people: the beginning, up to [`crate::limits::INLINE_BYTES_MAX`]. The event at `seq` says the rest.
     pub detail: Option<String>,
     /// Position in the session of the event that caused it.
     pub seq: u64,
+}
+
+impl Content {
+    /// What of it is in the entry itself: all of a small value, the preview of a large one, the open end of a growing text.
+    pub fn here(&self) -> &str {
+        match self {
+            Self::Text(text) | Self::Json(text) => &text.tail,
+            Self::Payload(logged) => &logged.preview,
+        }
+    }
+
+    /// Whether it says the same, whichever event said it.
+    pub(crate) fn says(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Payload(one), Self::Payload(two)) => one.digest == two.digest && one.bytes == two.bytes && one.json == two.json,
+            (one, two) => one == two,
+        }
+    }
+}
+
+impl Body {
+    /// Every content of the entry.
+    pub(crate) fn contents_mut(&mut self, each: &mut dyn FnMut(&mut Content)) {
+        let mut values = |values: &mut [&mut Option<Box<Content>>]| {
+            values.iter_mut().filter_map(|value| value.as_deref_mut()).for_each(&mut *each);
+        };
+        match self {
+            Self::Turn(turn) => values(&mut [&mut turn.error, &mut turn.result, &mut turn.usage]),
+            Self::Part(part) => {
+                values(&mut [&mut part.sealed, &mut part.error]);
+                part.content.iter_mut().for_each(each);
+            }
+            Self::Tool(tool) => {
+                values(&mut [&mut tool.progress, &mut tool.error, &mut tool.detail, &mut tool.sealed, &mut tool.message_sealed]);
+                tool.results.iter_mut().for_each(|result| result.contents_mut(each));
+            }
+            Self::Result(lone) => lone.result.contents_mut(each),
+            Self::Interaction(asked) => {
+                values(&mut [&mut asked.request, &mut asked.interrupt]);
+                for decision in asked.decision.iter_mut().chain(&mut asked.conflicts) {
+                    values(&mut [&mut decision.payload, &mut decision.receipt]);
+                }
+            }
+            Self::Compaction(marked) => values(&mut [&mut marked.detail]),
+            Self::ArtifactRef(_) | Self::EvidenceRef(_) | Self::Artifact(_) | Self::Document(_) | Self::Thing(_) | Self::Diagnostic(_) => {}
+        }
+    }
+}
+
+impl ToolResult {
+    fn contents_mut(&mut self, each: &mut dyn FnMut(&mut Content)) {
+        let values = [&mut self.error, &mut self.detail, &mut self.sealed, &mut self.metadata];
+        values.into_iter().filter_map(|value| value.as_deref_mut()).chain(&mut self.content).for_each(each);
+    }
 }

@@ -5,11 +5,11 @@ use rkyv::{Archive, Deserialize, Serialize};
 /// The head of a session: counters, the open turn, what waits. One row, rewritten at each checkpoint of the session.
 #[derive(Archive, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 pub struct Header {
-    /// Title.
+    /// Title: the beginning, up to [`crate::limits::TITLE_BYTES_MAX`]; the event that stated a longer one holds it.
     pub title: Option<String>,
     /// Status word of the source.
     pub status: Option<String>,
-    /// Other stated fields, a JSON object.
+    /// Other stated fields, a JSON object of at most [`crate::limits::MERGED_BYTES_MAX`].
     pub fields: Option<String>,
     /// Raised when a statement replaces the history.
     pub epoch: u32,
@@ -33,7 +33,7 @@ pub struct Header {
     pub current: Option<i64>,
     /// Whether that turn is running.
     pub running: bool,
-    /// Ordinals of the pending interactions, in the order of asking.
+    /// Ordinals of the pending interactions, in the order of asking. [`crate::limits::PENDING_MAX`] bounds them where they come in.
     pub pending: Vec<i64>,
     /// The queue, in order: id and JSON.
     pub queue: Vec<(String, String)>,

@@ -23,12 +23,13 @@ mod wants;
 
 pub use archive::{HeaderArchive, PageArchive};
 pub use chunked::{ArchivedChunked, CHUNK_BYTES_MAX, Chunked, Relation};
+pub(crate) use chunked::{link, short};
 pub use entry::*;
 pub use header::{ArchivedHeader, Header};
 pub use lookup::Lookup;
 pub use lookup::Space;
 pub(crate) use lookup::{row_of_digest, row_of_id};
-pub use reduce::{INLINE_BYTES_MAX, PREVIEW_BYTES_MAX, value_of};
+pub use reduce::value_of;
 pub(crate) use rows::IdRow;
 pub use rows::{BadRow, Field, RowKind, RowRef, piece_ordinal};
 pub use session::{Need, Session, State};
@@ -36,4 +37,4 @@ pub use session::{Need, Session, State};
 /// Changes whenever an archived type changes its shape: rows of another layout are folded again.
 pub const LAYOUT_FINGERPRINT: u64 = 2;
 /// Changes whenever the reducer would fold the same events differently.
-pub const SEMANTICS_FINGERPRINT: u64 = 1;
+pub const SEMANTICS_FINGERPRINT: u64 = 2;

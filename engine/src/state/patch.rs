@@ -5,6 +5,8 @@
 
 use serde_json::{Map, Value};
 
+use crate::limits::MERGED_BYTES_MAX;
+
 /// Why a patch was not applied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct PatchFailed {
@@ -222,12 +224,45 @@ fn equal(one: &Value, two: &Value) -> bool {
     }
 }
 
-/// Merges the keys of one JSON object text into another, last write wins; what is no object changes nothing.
-pub(super) fn merge(into: &mut Option<String>, object: &str) {
-    let Ok(Value::Object(new)) = serde_json::from_str(object) else { return };
+/// Keys that a merge had no place for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[must_use]
+pub(super) struct Dropped {
+    /// How many.
+    pub(super) count: u64,
+    /// One of them.
+    pub(super) first: Option<String>,
+}
+
+/// Merges the keys of one JSON object text into another, last write wins; what is no object changes nothing. A key whose value would make
+/// the whole larger than [`MERGED_BYTES_MAX`] is dropped, with the value that it had: that is no longer what was said last.
+pub(super) fn merge(into: &mut Option<String>, object: &str) -> Dropped {
+    let mut dropped = Dropped::default();
+    let Ok(Value::Object(new)) = serde_json::from_str(object) else { return dropped };
     let mut merged: Map<String, Value> = into.as_deref().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
-    merged.extend(new);
+    if into.as_ref().map_or(0, String::len) + object.len() <= MERGED_BYTES_MAX {
+        merged.extend(new);
+    } else {
+        let mut bytes = 2 + merged.iter().map(|(key, value)| written(key, value)).sum::<usize>();
+        for (key, value) in new {
+            bytes -= merged.remove(&key).map_or(0, |old| written(&key, &old));
+            let more = written(&key, &value);
+            if bytes + more > MERGED_BYTES_MAX {
+                dropped.count += 1;
+                dropped.first.get_or_insert(key);
+            } else {
+                bytes += more;
+                merged.insert(key, value);
+            }
+        }
+    }
     *into = Some(Value::Object(merged).to_string());
+    dropped
+}
+
+/// Bytes of a member of an object, with its colon and comma.
+fn written(key: &str, value: &Value) -> usize {
+    Value::from(key).to_string().len() + value.to_string().len() + 2
 }
 
 #[cfg(test)]

@@ -115,13 +115,6 @@ impl Field {
     pub const BASE: Self = Self(3);
     /// Patches of a document.
     pub const PATCHES: Self = Self(4);
-    /// Results that a call keeps inline; later ones stand alone.
-    pub const RESULTS_MAX: usize = 200;
-
-    /// Content of result `index` of a call.
-    pub fn result(index: usize) -> Self {
-        Self(u8::try_from(index.min(Self::RESULTS_MAX)).unwrap_or(0) + 8)
-    }
 }
 
 /// Ordinal of a piece: 36 bits of entry, 8 of field, 20 of index.

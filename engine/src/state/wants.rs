@@ -262,9 +262,7 @@ impl State {
             Some(Body::Tool(tool)) => {
                 texts.push((Field::ARGS, tool.args.sealed));
                 texts.push((Field::OUTPUT, tool.output.sealed));
-                texts.extend(tool.results.iter().enumerate().map(|(index, result)| (Field::result(index), content(&result.content))));
             }
-            Some(Body::Result(lone)) => texts.push((Field::result(0), content(&lone.result.content))),
             _ => {}
         }
         texts.retain(|(_, sealed)| *sealed > 0);

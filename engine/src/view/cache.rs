@@ -10,6 +10,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use turnstore_storage::{Position, RowKey, Stream};
 
+use super::text::Named;
 use crate::state::{HeaderArchive, PageArchive, State};
 
 /// Names in the cache beyond this are forgotten; they are found again in the files.
@@ -23,6 +24,8 @@ pub(crate) enum Cached {
     Header(HeaderArchive),
     Page(PageArchive),
     Piece(Arc<str>),
+    /// A value of the log.
+    Payload(Named, Arc<str>),
     /// Last seq of a session that an earlier process wrote.
     Opened(u64),
 }
@@ -33,7 +36,7 @@ impl Cached {
             + match self {
                 Self::Header(header) => header.bytes().len(),
                 Self::Page(page) => page.bytes().len(),
-                Self::Piece(text) => text.len(),
+                Self::Piece(text) | Self::Payload(_, text) => text.len(),
                 Self::Opened(_) => 0,
             }
     }

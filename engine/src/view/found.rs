@@ -11,6 +11,7 @@ use turnstore_storage::{Position, Reader, RowKey, Seq, Stream};
 
 use super::View;
 use super::cache::Cached;
+use super::text::Named;
 use crate::error::Error;
 use crate::event;
 use crate::index::{self, Placed};
@@ -360,19 +361,21 @@ impl<'l> Found<'l> {
     }
 
     /// A content that stays in the log, as a window shows it.
-    pub(crate) fn payload(&self, seq: u64, message: Option<&str>) -> Result<Option<Arc<str>>, Trouble> {
+    pub(crate) fn payload(&self, seq: u64, named: &Named) -> Result<Option<Arc<str>>, Trouble> {
         let Some(at) = Seq::new(seq) else { return Ok(None) };
-        // Contents of one event differ by their message: a history holds many.
-        let name = message.unwrap_or_default().bytes().fold(0_u64, |name, byte| name.wrapping_mul(1_099_511_628_211) ^ u64::from(byte));
-        let key = RowKey { stream: self.stream, epoch: 0, kind: PAYLOAD_KIND, ordinal: seq.wrapping_add(name << 32).cast_signed() };
+        let ordinal = i64::from_le_bytes(named.digest.first_chunk::<8>().copied().unwrap_or_default());
+        let key = RowKey { stream: self.stream, epoch: 0, kind: PAYLOAD_KIND, ordinal };
         let cache = &self.look.view.shared.cache;
-        if let Some(Cached::Piece(text)) = cache.get(&key, 0) {
+        // The key is a part of the digest: only the whole of it says that this is the value.
+        if let Some(Cached::Payload(known, text)) = cache.get(&key, 0)
+            && known == *named
+        {
             return Ok(Some(text));
         }
-        let Some((text, _)) = self.look.content_at(self.stream, at, message)? else { return Ok(None) };
+        let Some(text) = self.look.value_at(self.stream, at, named)? else { return Ok(None) };
         let text = Arc::<str>::from(text);
         // What the log says never changes: it is the newest at every clock.
-        cache.put(key, Position::FIRST, 0, Cached::Piece(text.clone()));
+        cache.put(key, Position::FIRST, 0, Cached::Payload(*named, text.clone()));
         Ok(Some(text))
     }
 

@@ -2,7 +2,7 @@
 
 use turnstore_storage::Seq;
 
-use super::leaves::Leaves;
+use super::leaves::{Leaves, value};
 use super::text::LongText;
 use super::turn::TurnRef;
 use crate::state::{
@@ -43,7 +43,7 @@ pub enum ItemKind<'p> {
         /// started or completed.
         phase: &'p str,
         /// JSON.
-        detail: Option<&'p str>,
+        detail: Option<LongText<'p>>,
     },
     /// Something that a timeline of this version does not hold.
     Other,
@@ -63,15 +63,11 @@ impl<'p> Item<'p> {
                 }
             }
             ArchivedBody::Tool(tool) => ItemKind::Tool(ToolItem { leaves, ordinal, tool }),
-            ArchivedBody::Result(lone) => {
-                ItemKind::Result(ResultItem { leaves, ordinal, tool: &lone.tool, index: 0, result: &lone.result })
-            }
-            ArchivedBody::Interaction(asked) => ItemKind::Interaction(InteractionItem { asked }),
+            ArchivedBody::Result(lone) => ItemKind::Result(ResultItem { leaves, tool: &lone.tool, result: &lone.result }),
+            ArchivedBody::Interaction(asked) => ItemKind::Interaction(InteractionItem { leaves, asked }),
             ArchivedBody::ArtifactRef(id) => ItemKind::ArtifactRef(id),
             ArchivedBody::EvidenceRef(id) => ItemKind::EvidenceRef(id),
-            ArchivedBody::Compaction(marked) => {
-                ItemKind::Compaction { phase: &marked.phase, detail: marked.detail.as_ref().map(|detail| detail.as_str()) }
-            }
+            ArchivedBody::Compaction(marked) => ItemKind::Compaction { phase: &marked.phase, detail: value(leaves, &marked.detail) },
             _ => ItemKind::Other,
         }
     }
@@ -93,15 +89,7 @@ impl<'p> Item<'p> {
 
     /// Whether some of its text is not here: it did not fit the bytes of the window, or stays in the log.
     pub fn truncated(&self) -> bool {
-        match self.kind() {
-            ItemKind::Text(part) | ItemKind::Reasoning(part) | ItemKind::Activity(part) => part.text().is_some_and(|text| text.truncated()),
-            ItemKind::Tool(tool) => {
-                let results = tool.results().any(|result| result.content().is_some_and(|text| text.truncated()));
-                results || tool.args().truncated() || tool.output().truncated()
-            }
-            ItemKind::Result(result) => result.content().is_some_and(|text| text.truncated()),
-            _ => false,
-        }
+        self.leaves.cut(self.ordinal, self.entry)
     }
 }
 
@@ -127,18 +115,21 @@ impl<'p> PartItem<'p> {
         agent = agent,
         /// Activity type.
         subtype = subtype,
-        /// Encrypted value.
-        sealed = sealed,
-        /// Error of the message, JSON.
-        error = error,
         /// Metadata, a JSON object.
         metadata = metadata,
+    }
+
+    values! { part:
+        /// Encrypted value.
+        sealed,
+        /// Error of the message, JSON.
+        error,
     }
 
     /// Its text; `None` when none was stated.
     pub fn text(&self) -> Option<LongText<'p>> {
         let content = self.part.content.as_ref()?;
-        Some(LongText::of_content(self.leaves, self.ordinal, Field::TEXT, content, Some(self.part.message.as_str())))
+        Some(LongText::of_content(self.leaves, self.ordinal, Field::TEXT, content))
     }
 
     /// How its text came to stand.
@@ -180,18 +171,21 @@ impl<'p> ToolItem<'p> {
         status = status;
         /// Subagent run.
         agent = agent,
-        /// Progress, JSON.
-        progress = progress,
-        /// Error, JSON.
-        error = error,
-        /// Kind, summary, risk, JSON.
-        detail = detail,
-        /// Encrypted value.
-        sealed = sealed,
         /// Metadata of the call, a JSON object.
         metadata = metadata,
         /// Metadata of the message that the call made for itself, a JSON object.
         message_metadata = message_metadata,
+    }
+
+    values! { tool:
+        /// Progress, JSON.
+        progress,
+        /// Error, JSON.
+        error,
+        /// Kind, summary, risk, JSON.
+        detail,
+        /// Encrypted value.
+        sealed,
     }
 
     /// Argument text.
@@ -211,8 +205,8 @@ impl<'p> ToolItem<'p> {
 
     /// Results, in arrival order.
     pub fn results(&self) -> impl Iterator<Item = ResultItem<'p>> + use<'p> {
-        let Self { leaves, ordinal, tool } = *self;
-        tool.results.iter().enumerate().map(move |(index, result)| ResultItem { leaves, ordinal, tool: &tool.id, index, result })
+        let Self { leaves, tool, .. } = *self;
+        tool.results.iter().map(move |result| ResultItem { leaves, tool: &tool.id, result })
     }
 }
 
@@ -220,9 +214,7 @@ impl<'p> ToolItem<'p> {
 #[derive(Clone, Copy, Debug)]
 pub struct ResultItem<'p> {
     leaves: &'p Leaves,
-    ordinal: i64,
     tool: &'p str,
-    index: usize,
     result: &'p ArchivedToolResult,
 }
 
@@ -232,16 +224,19 @@ impl<'p> ResultItem<'p> {
         message = message,
         /// Reference to output kept elsewhere.
         reference = reference,
-        /// Error text.
-        error = error,
         /// Subagent run.
         agent = agent,
+    }
+
+    values! { result:
+        /// Error text, or a JSON string.
+        error,
         /// Preview, duration and the like, JSON.
-        detail = detail,
+        detail,
         /// Encrypted value.
-        sealed = sealed,
+        sealed,
         /// Metadata, a JSON object.
-        metadata = metadata,
+        metadata,
     }
 
     /// Tool call id.
@@ -256,14 +251,14 @@ impl<'p> ResultItem<'p> {
 
     /// Its content; `None` when none was stated.
     pub fn content(&self) -> Option<LongText<'p>> {
-        let content = self.result.content.as_ref()?;
-        Some(LongText::of_content(self.leaves, self.ordinal, Field::result(self.index), content, self.message()))
+        self.result.content.as_ref().map(|content| LongText::of_value(self.leaves, content))
     }
 }
 
 /// A question and what became of it.
 #[derive(Clone, Copy, Debug)]
 pub struct InteractionItem<'p> {
+    leaves: &'p Leaves,
     asked: &'p ArchivedInteraction,
 }
 
@@ -273,16 +268,19 @@ impl<'p> InteractionItem<'p> {
         id = id,
         /// approval, interrupt, elicitation.. verbatim.
         kind = kind;
-        /// The request, JSON; `None` for a decision that came without one.
-        request = request,
-        /// The interrupt that asked for it, JSON.
-        interrupt = interrupt,
         /// Turn that asked.
         turn = turn,
         /// Tool call that waits.
         tool = tool,
         /// When it expires, verbatim.
         expires_at = expires_at,
+    }
+
+    values! { asked:
+        /// The request, JSON; `None` for a decision that came without one.
+        request,
+        /// The interrupt that asked for it, JSON.
+        interrupt,
     }
 
     /// Where it stands.
@@ -301,18 +299,25 @@ impl<'p> InteractionItem<'p> {
 
     /// The decision that stands.
     pub fn decision(&self) -> Option<DecisionItem<'p>> {
-        self.asked.decision.as_ref().map(|decision| DecisionItem { decision })
+        self.asked.decision.as_ref().map(|decision| DecisionItem { leaves: self.leaves, decision })
     }
 
-    /// Decisions that came after it.
+    /// Decisions that came after it: the first of them, up to [`crate::limits::CONFLICTS_MAX`].
     pub fn conflicts(&self) -> impl Iterator<Item = DecisionItem<'p>> + use<'p> {
-        self.asked.conflicts.iter().map(|decision| DecisionItem { decision })
+        let Self { leaves, asked } = *self;
+        asked.conflicts.iter().map(move |decision| DecisionItem { leaves, decision })
+    }
+
+    /// How many came after it in all.
+    pub fn conflicts_count(&self) -> u64 {
+        self.asked.conflicts_count.to_native()
     }
 }
 
 /// A decision on an interaction.
 #[derive(Clone, Copy, Debug)]
 pub struct DecisionItem<'p> {
+    leaves: &'p Leaves,
     decision: &'p ArchivedDecision,
 }
 
@@ -322,9 +327,12 @@ impl<'p> DecisionItem<'p> {
         resolution = resolution;
         /// Decision id.
         id = id,
+    }
+
+    values! { decision:
         /// Everything it said, JSON.
-        payload = payload,
+        payload,
         /// Backend receipt, JSON.
-        receipt = receipt,
+        receipt,
     }
 }

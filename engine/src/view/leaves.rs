@@ -7,10 +7,14 @@ use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 use super::found::{Found, Trouble};
+use super::text::{LongText, Named};
 use crate::state::{
     ArchivedBody, ArchivedChunked, ArchivedContent, ArchivedEntry, BadRow, Field, PAGE_ENTRIES, PageArchive, RowKind, RowRef, Sequence,
     piece_ordinal,
 };
+
+/// A value that may be absent.
+pub(crate) type ArchivedValue = rkyv::option::ArchivedOption<rkyv::boxed::ArchivedBox<ArchivedContent>>;
 
 /// Pages and pieces of one session's timeline.
 #[derive(Clone, Debug)]
@@ -25,8 +29,8 @@ pub(crate) struct Leaves {
     pub(crate) alive: Option<i64>,
     pages: BTreeMap<i64, PageArchive>,
     pieces: BTreeMap<i64, Arc<str>>,
-    /// Contents that stay in the log, under the place of their first piece.
-    payloads: BTreeMap<i64, Arc<str>>,
+    /// Contents that stay in the log.
+    payloads: BTreeMap<Named, Arc<str>>,
 }
 
 impl Leaves {
@@ -78,9 +82,21 @@ impl Leaves {
         self.pieces.get(&piece_ordinal(ordinal, field, index)).map(AsRef::as_ref)
     }
 
+    /// Whether something of an entry is not here.
+    pub(crate) fn cut(&self, ordinal: i64, entry: &ArchivedEntry) -> bool {
+        let mut cut = false;
+        texts(entry, |field, text| cut |= text.sealed > 0 && self.piece(ordinal, field, text.sealed.to_native() - 1).is_none());
+        contents(entry, |content| {
+            if let ArchivedContent::Payload(logged) = content {
+                cut |= self.payload(&Named::of(logged)).is_none();
+            }
+        });
+        cut
+    }
+
     /// A content of the log that was small enough for the answer.
-    pub(crate) fn payload(&self, ordinal: i64, field: Field) -> Option<&str> {
-        self.payloads.get(&piece_ordinal(ordinal, field, 0)).map(AsRef::as_ref)
+    pub(crate) fn payload(&self, named: &Named) -> Option<&str> {
+        self.payloads.get(named).map(AsRef::as_ref)
     }
 
     /// Takes in the pieces of an entry's text, and its contents that stay in the log, until `bytes_max` is used up.
@@ -93,19 +109,23 @@ impl Leaves {
                     wanted.push((field, text.sealed.to_native()));
                 }
             });
-            payloads(entry, |field, bytes, seq, message| logged.push((field, bytes, seq, message.map(str::to_owned))));
+            contents(entry, |content| {
+                if let ArchivedContent::Payload(one) = content {
+                    logged.push((Named::of(one), one.seq.to_native()));
+                }
+            });
         }
         if wanted.is_empty() && logged.is_empty() {
             return Ok(());
         }
         let mut left = bytes_max;
-        for (field, bytes, seq, message) in logged {
-            if bytes > PAYLOAD_BYTES_MAX || bytes > left {
+        for (named, seq) in logged {
+            if named.bytes > PAYLOAD_BYTES_MAX || named.bytes > left {
                 continue;
             }
-            if let Some(text) = found.payload(seq, message.as_deref())? {
-                left -= bytes;
-                self.payloads.insert(piece_ordinal(ordinal, field, 0), text);
+            if let Some(text) = found.payload(seq, &named)? {
+                left -= named.bytes;
+                self.payloads.insert(named, text);
             }
         }
         for (field, sealed) in wanted {
@@ -143,23 +163,53 @@ impl Leaves {
 /// Contents of the log up to this size stand whole in a window; larger ones are a preview and a reference.
 const PAYLOAD_BYTES_MAX: u64 = 64 << 10;
 
-/// Every content of an entry that stays in the log: field, bytes, seq and message.
-fn payloads<'e>(entry: &'e ArchivedEntry, mut each: impl FnMut(Field, u64, u64, Option<&'e str>)) {
-    let mut content = |field, content: &'e rkyv::option::ArchivedOption<ArchivedContent>, message| {
-        if let Some(ArchivedContent::Payload(logged)) = content.as_ref() {
-            each(field, logged.bytes.to_native(), logged.seq.to_native(), message);
+/// A growing text of an entry, by its field.
+pub(crate) fn text_at(entry: &ArchivedEntry, field: Field) -> Option<&ArchivedChunked> {
+    let mut found = None;
+    texts(entry, |of, text| {
+        if of == field {
+            found = Some(text);
         }
-    };
+    });
+    found
+}
+
+/// A value of an entry, as it is handed out.
+pub(crate) fn value<'p>(leaves: &'p Leaves, value: &'p ArchivedValue) -> Option<LongText<'p>> {
+    value.as_ref().map(|value| LongText::of_value(leaves, value))
+}
+
+/// Every value of an entry that does not grow.
+fn values<'e>(entry: &'e ArchivedEntry, mut each: impl FnMut(&'e ArchivedContent)) {
+    let mut some = |values: &[&'e ArchivedValue]| values.iter().filter_map(|value| value.as_ref()).for_each(|value| each(value));
     match &entry.body {
-        ArchivedBody::Part(part) => content(Field::TEXT, &part.content, Some(part.message.as_str())),
+        ArchivedBody::Turn(turn) => some(&[&turn.error, &turn.result, &turn.usage]),
+        ArchivedBody::Part(part) => some(&[&part.sealed, &part.error]),
         ArchivedBody::Tool(tool) => {
-            for (index, result) in tool.results.iter().enumerate() {
-                content(Field::result(index), &result.content, result.message.as_ref().map(|message| message.as_str()));
+            some(&[&tool.progress, &tool.error, &tool.detail, &tool.sealed, &tool.message_sealed]);
+            for result in tool.results.iter() {
+                some(&[&result.error, &result.detail, &result.sealed, &result.metadata]);
             }
         }
-        ArchivedBody::Result(lone) => {
-            content(Field::result(0), &lone.result.content, lone.result.message.as_ref().map(|message| message.as_str()))
+        ArchivedBody::Result(lone) => some(&[&lone.result.error, &lone.result.detail, &lone.result.sealed, &lone.result.metadata]),
+        ArchivedBody::Interaction(asked) => {
+            some(&[&asked.request, &asked.interrupt]);
+            for decision in asked.decision.iter().chain(asked.conflicts.iter()) {
+                some(&[&decision.payload, &decision.receipt]);
+            }
         }
+        ArchivedBody::Compaction(marked) => some(&[&marked.detail]),
+        _ => {}
+    }
+}
+
+/// Every content of an entry: values, and those that may be a growing text too.
+fn contents<'e>(entry: &'e ArchivedEntry, mut each: impl FnMut(&'e ArchivedContent)) {
+    values(entry, &mut each);
+    match &entry.body {
+        ArchivedBody::Part(part) => part.content.iter().for_each(&mut each),
+        ArchivedBody::Tool(tool) => tool.results.iter().filter_map(|result| result.content.as_ref()).for_each(&mut each),
+        ArchivedBody::Result(lone) => lone.result.content.iter().for_each(&mut each),
         _ => {}
     }
 }
@@ -172,7 +222,7 @@ fn text_of(content: &ArchivedContent) -> Option<&ArchivedChunked> {
 }
 
 /// Every growing text of an entry.
-pub(crate) fn texts<'e>(entry: &'e ArchivedEntry, mut each: impl FnMut(Field, &'e ArchivedChunked)) {
+fn texts<'e>(entry: &'e ArchivedEntry, mut each: impl FnMut(Field, &'e ArchivedChunked)) {
     match &entry.body {
         ArchivedBody::Part(part) => {
             if let Some(text) = part.content.as_ref().and_then(text_of) {
@@ -182,44 +232,33 @@ pub(crate) fn texts<'e>(entry: &'e ArchivedEntry, mut each: impl FnMut(Field, &'
         ArchivedBody::Tool(tool) => {
             each(Field::ARGS, &tool.args);
             each(Field::OUTPUT, &tool.output);
-            for (index, result) in tool.results.iter().enumerate() {
-                if let Some(text) = result.content.as_ref().and_then(text_of) {
-                    each(Field::result(index), text);
-                }
-            }
-        }
-        ArchivedBody::Result(lone) => {
-            if let Some(text) = lone.result.content.as_ref().and_then(text_of) {
-                each(Field::result(0), text);
-            }
         }
         _ => {}
     }
 }
 
-/// Bytes that an entry adds to an answer: its texts whole, and a share of its page for the rest.
+/// Bytes that an entry adds to an answer: its texts and values whole, and a share of its page for the rest.
 pub(crate) fn weight(entry: &ArchivedEntry) -> u64 {
-    let mut bytes = 0;
-    texts(entry, |_, text| bytes += text.sealed_bytes.to_native() + text.tail.len() as u64);
-    payloads(entry, |_, logged, _, _| bytes += if logged <= PAYLOAD_BYTES_MAX { logged } else { 0 });
+    let mut bytes = 128;
+    texts(entry, |_, text| bytes += text.sealed_bytes.to_native());
+    contents(entry, |content| {
+        bytes += match content {
+            ArchivedContent::Text(text) | ArchivedContent::Json(text) => text.tail.len() as u64,
+            ArchivedContent::Payload(logged) => Some(logged.bytes.to_native()).filter(|bytes| *bytes <= PAYLOAD_BYTES_MAX).unwrap_or(0),
+        }
+    });
     bytes + beside(entry)
 }
 
 fn beside(entry: &ArchivedEntry) -> u64 {
     let length = |text: &rkyv::option::ArchivedOption<rkyv::string::ArchivedString>| text.as_ref().map_or(0, |text| text.len() as u64);
-    128 + match &entry.body {
-        ArchivedBody::Turn(turn) => {
-            length(&turn.error) + length(&turn.result) + 64 * turn.artifacts.as_ref().map_or(0, |list| list.len() as u64)
-        }
-        ArchivedBody::Part(part) => length(&part.sealed) + length(&part.metadata) + length(&part.error),
+    match &entry.body {
+        ArchivedBody::Turn(turn) => 64 * turn.artifacts.as_ref().map_or(0, |list| list.len() as u64) + 32 * turn.pending_tools.len() as u64,
+        ArchivedBody::Part(part) => length(&part.metadata),
         ArchivedBody::Tool(tool) => {
-            length(&tool.detail) + length(&tool.progress) + length(&tool.metadata) + 1024 * tool.results.len() as u64
+            let texts = tool.args.tail.len() + tool.output.tail.len();
+            texts as u64 + length(&tool.metadata) + length(&tool.message_metadata) + 256 * tool.results.len() as u64
         }
-        ArchivedBody::Interaction(asked) => {
-            let decided = asked.decision.as_ref().map_or(0, |decision| length(&decision.payload) + length(&decision.receipt));
-            length(&asked.request) + length(&asked.interrupt) + decided
-        }
-        ArchivedBody::Compaction(marked) => length(&marked.detail),
         _ => 0,
     }
 }

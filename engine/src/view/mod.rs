@@ -29,6 +29,18 @@ macro_rules! verbatim {
     };
 }
 
+/// Accessors of archived values that may be absent, and may stay in the log.
+macro_rules! values {
+    ($of:ident : $($(#[$doc:meta])* $name:ident),* $(,)?) => {
+        $(
+            $(#[$doc])*
+            pub fn $name(&self) -> Option<LongText<'p>> {
+                value(self.leaves, &self.$of.$name)
+            }
+        )*
+    };
+}
+
 mod cache;
 mod events;
 mod found;
@@ -58,7 +70,7 @@ pub use item::{DecisionItem, InteractionItem, Item, ItemKind, PartItem, ResultIt
 pub use log::OwnedEvent;
 pub(crate) use log::Walk;
 pub use page::{Page, PageTurn};
-pub use payload::Payload;
+pub use payload::{Payload, PayloadChunks};
 pub use pending::{Pending, PendingInteraction, PendingPage};
 pub use sessions::{SessionHead, SessionSummary, SessionsPage};
 pub use shelf::{DocumentSummary, DocumentValue, Listed};

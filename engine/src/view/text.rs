@@ -10,14 +10,43 @@ use turnstore_storage::Seq;
 use super::leaves::Leaves;
 use crate::state::{ArchivedChunked, ArchivedContent, ArchivedLogged, Field};
 
-/// A value that stays in the log because it is too large for a window: what [`crate::View::payload`] takes.
+/// A value that is too large for a window: what [`crate::View::payload`] and [`crate::View::payload_chunks`] take.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PayloadRef {
     pub(crate) session: Arc<str>,
-    pub(crate) seq: u64,
-    pub(crate) message: Option<String>,
+    pub(crate) place: Place,
     pub(crate) bytes: u64,
     pub(crate) json: bool,
+}
+
+/// Where a large value is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// In an event.
+    Event { seq: u64, named: Named },
+    /// In pieces beside the timeline.
+    Text(Part),
+}
+
+/// A growing text of an entry, in one timeline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Part {
+    pub(crate) epoch: u32,
+    pub(crate) ordinal: i64,
+    pub(crate) field: Field,
+}
+
+/// What tells a value from every other one of its event: its digest and its length in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Named {
+    pub(crate) digest: [u8; 16],
+    pub(crate) bytes: u64,
+}
+
+impl Named {
+    pub(crate) fn of(logged: &ArchivedLogged) -> Self {
+        Self { digest: logged.digest, bytes: logged.bytes.to_native() }
+    }
 }
 
 impl PayloadRef {
@@ -26,12 +55,15 @@ impl PayloadRef {
         &self.session
     }
 
-    /// The event that holds it.
+    /// The event that holds it; `None` for a text that many of them brought.
     pub fn seq(&self) -> Option<Seq> {
-        Seq::new(self.seq)
+        match &self.place {
+            Place::Event { seq, .. } => Seq::new(*seq),
+            Place::Text(_) => None,
+        }
     }
 
-    /// Its whole length in bytes.
+    /// Its whole length in bytes, when the page was read.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -43,7 +75,7 @@ impl PayloadRef {
 }
 
 /// A text that may be long. Borrowed from the page that it was read with.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct LongText<'p> {
     leaves: &'p Leaves,
     ordinal: i64,
@@ -52,10 +84,10 @@ pub struct LongText<'p> {
     json: bool,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 enum Source<'p> {
     Pieces(&'p ArchivedChunked),
-    Payload { logged: &'p ArchivedLogged, message: Option<&'p str> },
+    Payload(&'p ArchivedLogged),
 }
 
 impl<'p> LongText<'p> {
@@ -63,26 +95,25 @@ impl<'p> LongText<'p> {
         Self { leaves, ordinal, field, source: Source::Pieces(text), json: false }
     }
 
-    pub(crate) fn of_content(
-        leaves: &'p Leaves,
-        ordinal: i64,
-        field: Field,
-        content: &'p ArchivedContent,
-        message: Option<&'p str>,
-    ) -> Self {
+    pub(crate) fn of_content(leaves: &'p Leaves, ordinal: i64, field: Field, content: &'p ArchivedContent) -> Self {
         let (source, json) = match content {
             ArchivedContent::Text(text) => (Source::Pieces(text), false),
             ArchivedContent::Json(text) => (Source::Pieces(text), true),
-            ArchivedContent::Payload(logged) => (Source::Payload { logged, message }, logged.json),
+            ArchivedContent::Payload(logged) => (Source::Payload(logged), logged.json),
         };
         Self { leaves, ordinal, field, source, json }
+    }
+
+    /// A value that does not grow: it has no pieces of its own.
+    pub(crate) fn of_value(leaves: &'p Leaves, value: &'p ArchivedContent) -> Self {
+        Self::of_content(leaves, 0, Field::TEXT, value)
     }
 
     /// Its whole length in bytes, whatever of it is here.
     pub fn bytes(&self) -> u64 {
         match &self.source {
             Source::Pieces(text) => text.sealed_bytes.to_native() + text.tail.len() as u64,
-            Source::Payload { logged, .. } => logged.bytes.to_native(),
+            Source::Payload(logged) => logged.bytes.to_native(),
         }
     }
 
@@ -91,36 +122,34 @@ impl<'p> LongText<'p> {
         self.json
     }
 
-    /// Whether only a beginning of it is here. The rest: [`LongText::payload`], or a window with more bytes.
+    /// Whether only a beginning of it is here. The whole: [`LongText::payload`].
     pub fn truncated(&self) -> bool {
         match &self.source {
             Source::Pieces(text) => self.sealed().count() < text.sealed.to_native() as usize,
-            Source::Payload { .. } => self.logged().is_none(),
+            Source::Payload(logged) => self.logged(logged).is_none(),
         }
     }
 
     /// A content of the log that is here whole.
-    fn logged(&self) -> Option<&'p str> {
-        self.leaves.payload(self.ordinal, self.field)
+    fn logged(&self, logged: &ArchivedLogged) -> Option<&'p str> {
+        self.leaves.payload(&Named::of(logged))
     }
 
-    /// The reference under which the whole is read, when it stays in the log.
+    /// The reference under which the whole is read; `None` for a text so short that it is always here.
     pub fn payload(&self) -> Option<PayloadRef> {
-        let Source::Payload { logged, message } = &self.source else { return None };
-        Some(PayloadRef {
-            session: self.leaves.session.clone(),
-            seq: logged.seq.to_native(),
-            message: message.map(str::to_owned),
-            bytes: logged.bytes.to_native(),
-            json: logged.json,
-        })
+        let place = match &self.source {
+            Source::Payload(logged) => Place::Event { seq: logged.seq.to_native(), named: Named::of(logged) },
+            Source::Pieces(text) if text.sealed == 0 => return None,
+            Source::Pieces(_) => Place::Text(Part { epoch: self.leaves.epoch, ordinal: self.ordinal, field: self.field }),
+        };
+        Some(PayloadRef { session: self.leaves.session.clone(), place, bytes: self.bytes(), json: self.json })
     }
 
     fn sealed(&self) -> impl Iterator<Item = &'p str> + use<'p> {
         let (leaves, ordinal, field) = (self.leaves, self.ordinal, self.field);
         let sealed = match &self.source {
             Source::Pieces(text) => text.sealed.to_native(),
-            Source::Payload { .. } => 0,
+            Source::Payload(_) => 0,
         };
         (0..sealed).map_while(move |index| leaves.piece(ordinal, field, index))
     }
@@ -129,7 +158,7 @@ impl<'p> LongText<'p> {
     pub fn pieces(&self) -> impl Iterator<Item = &'p str> + use<'p> {
         let last = match &self.source {
             Source::Pieces(text) => (!self.truncated()).then(|| text.tail.as_str()),
-            Source::Payload { logged, .. } => Some(self.logged().unwrap_or(&logged.preview)),
+            Source::Payload(logged) => Some(self.logged(logged).unwrap_or(&logged.preview)),
         };
         self.sealed().chain(last).filter(|piece| !piece.is_empty())
     }

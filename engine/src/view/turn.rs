@@ -2,7 +2,8 @@
 
 use turnstore_storage::Seq;
 
-use super::leaves::Leaves;
+use super::leaves::{Leaves, value};
+use super::text::LongText;
 use crate::state::{ArchivedBody, ArchivedEntry, ArchivedTurn};
 
 /// A turn. Borrowed from its page.
@@ -39,12 +40,15 @@ impl<'p> TurnRef<'p> {
         resumes = resumes,
         /// Last stage or open step.
         stage = stage,
+    }
+
+    values! { turn:
         /// Error, verbatim JSON.
-        error = error,
+        error,
         /// Result, JSON.
-        result = result,
+        result,
         /// Usage, JSON.
-        usage = usage,
+        usage,
     }
 
     /// The status to show: the stated one, or `unobserved` for a turn that a process left open which is gone.
@@ -74,9 +78,14 @@ impl<'p> TurnRef<'p> {
         self.turn.retryable.as_ref().copied()
     }
 
-    /// Tool calls left to the client.
+    /// Tool calls left to the client: the first of them, up to [`crate::limits::LIST_BYTES_MAX`].
     pub fn pending_tools(&self) -> impl Iterator<Item = &'p str> + use<'p> {
         self.turn.pending_tools.iter().map(|tool| tool.as_str())
+    }
+
+    /// How many are left to the client in all.
+    pub fn pending_tools_count(&self) -> u64 {
+        self.turn.pending_tools_count.to_native()
     }
 
     /// Paths and types of its artifacts; `None` when nothing was stated.

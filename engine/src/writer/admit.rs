@@ -8,7 +8,7 @@ use crate::batch::Batch;
 use crate::error::Error;
 use crate::event;
 use crate::index::Mark;
-use crate::limits::Limits;
+use crate::limits::{Limits, PENDING_MAX};
 
 /// A batch that stands in the frame and waits for the commit.
 pub(crate) struct Admitted {
@@ -49,6 +49,11 @@ pub(crate) fn admit(
     if let Some(expected) = batch.expected.filter(|expected| *expected != desk.admitted) {
         return Err(Error::Conflict { session: desk.name.to_string(), expected, actual: desk.admitted });
     }
+    let waiting = batch.asks.after(desk.may_wait());
+    if waiting > PENDING_MAX && !batch.asks.is_none() {
+        let (what, bytes, bytes_max) = ("what may wait for an answer", waiting as u64, PENDING_MAX as u64);
+        return Err(Error::TooLarge { what, bytes, limit: "pending_max", bytes_max });
+    }
     let kept = fresh(desk, batch, limits, reader)?;
     let mut admitted = Admitted {
         first: None,
@@ -76,6 +81,7 @@ pub(crate) fn admit(
             desk.keys.insert(key, KeyRecord { first, last, digest });
         }
         remember(desk, batch, admitted.first_seq, &admitted.kept, limits);
+        desk.asked(waiting);
     }
     Ok(Verdict::Admitted(admitted))
 }

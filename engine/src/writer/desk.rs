@@ -26,6 +26,8 @@ pub(crate) struct Desk {
     pub(crate) opened_seq: u64,
     pub(crate) placed: Placed,
     pub(crate) keys: BTreeMap<BatchKey, KeyRecord>,
+    /// The most interactions that can wait once what is admitted has been folded, and the seq that this is known at.
+    asked: (u64, usize),
     pub(crate) sources: Sources,
 }
 
@@ -42,6 +44,7 @@ impl Desk {
             opened_seq: 0,
             placed: Placed::default(),
             keys: BTreeMap::new(),
+            asked: (0, 0),
             sources: Sources::none(),
         }
     }
@@ -104,6 +107,18 @@ impl Desk {
         }
         self.session = refold(&rows.fresh()?, self.stream, event.seq.get() - 1)?;
         self.fold(rows, event)?.map_err(|source| Error::Row { session: self.name.to_string(), source })
+    }
+
+    /// The most interactions that can wait when everything admitted has been folded: what the state says, once it has been.
+    pub(crate) fn may_wait(&self) -> usize {
+        let header = self.session.state.header();
+        let (seq, count) = self.asked;
+        if seq > header.last_seq { count } else { header.pending.len() }
+    }
+
+    /// Notes what can wait at most after the batch that was admitted last.
+    pub(crate) fn asked(&mut self, waiting: usize) {
+        self.asked = (self.admitted, waiting);
     }
 
     /// What the checkpointer needs of the session: everything that changed since it was last written.

@@ -112,7 +112,7 @@ fn decision_of(engine: &Engine) -> (InteractionStatus, Option<String>, usize, u3
     let mut found = page.items().filter_map(|item| if let ItemKind::Interaction(asked) = item.kind() { Some(asked) } else { None });
     let asked = found.next().unwrap();
     assert!(found.next().is_none(), "the question is there twice");
-    let decision = asked.decision().and_then(|decision| decision.payload().map(str::to_owned));
+    let decision = asked.decision().and_then(|decision| decision.payload().map(|payload| payload.joined().into_owned()));
     (asked.status(), decision, asked.conflicts().count(), asked.revision())
 }
 

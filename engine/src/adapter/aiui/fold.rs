@@ -15,10 +15,9 @@ use super::project::{Payloads, UNNAMED, project};
 use crate::adapter::fields::{Fields, list_of};
 use crate::adapter::source::{Problem, Raw};
 use crate::event::{Body, Event, Protocol, Source};
-use crate::fact::{
-    Content, DiagnosticNoted, DocumentSet, Fact, HistoryImported, HistoryMode, InteractionResolved, Json, Resolution, Text, ToolOp,
-};
-use crate::state::{INLINE_BYTES_MAX, Session};
+use crate::fact::{DiagnosticNoted, DocumentSet, Fact, HistoryImported, HistoryMode, InteractionResolved, Json, Resolution, Text};
+use crate::limits::INLINE_BYTES_MAX;
+use crate::state::{Logged, Session, short};
 
 /// What a fold starts from: `{"messages":[..],"state":..,"pendingInterrupts":[..],"resume":[..]}`, each optional.
 #[derive(Clone, Debug, Default)]
@@ -60,11 +59,11 @@ pub struct Folder {
 }
 
 #[derive(Default)]
-struct Kept(BTreeMap<(u64, String), String>);
+struct Kept(BTreeMap<[u8; 16], String>);
 
 impl Payloads for Kept {
-    fn payload(&self, seq: u64, id: &str) -> Option<String> {
-        self.0.get(&(seq, id.to_owned())).cloned()
+    fn payload(&self, logged: &Logged) -> Option<String> {
+        self.0.get(&logged.digest).cloned()
     }
 }
 
@@ -174,29 +173,14 @@ impl Folder {
         self.seq = self.seq.next();
     }
 
-    /// Keeps content that the state only refers to.
+    /// Keeps values that the state may only refer to.
     fn keep_large(&mut self, fact: &Fact<'_>) {
-        let seq = self.seq.get();
-        let mut keep = |id: &str, content: Option<&Content<'_>>| {
-            let text = match content {
-                Some(Content::Text(text)) => text.as_ref(),
-                Some(Content::Json(json)) => json.as_str(),
-                None => return,
-            };
-            if text.len() > INLINE_BYTES_MAX {
-                self.payloads.0.insert((seq, id.to_owned()), text.to_owned());
+        let kept = &mut self.payloads.0;
+        fact.values(&mut |value| {
+            if value.len() > INLINE_BYTES_MAX {
+                kept.insert(short(&blake3::hash(value.as_bytes())), value.to_owned());
             }
-        };
-        match fact {
-            Fact::ToolChanged(changed) => {
-                if let ToolOp::Result { message, content, .. } = &changed.op {
-                    keep(message.as_deref().unwrap_or(&changed.tool), content.as_ref());
-                }
-            }
-            Fact::PartOpened(opened) => keep(&opened.message, opened.content.as_ref()),
-            Fact::HistoryImported(history) => history.messages.iter().for_each(|message| keep(&message.id, message.content.as_ref())),
-            _ => {}
-        }
+        });
     }
 
     /// The projection; each diagnostic names the line of its event (0 before the first). Cost: the session.

@@ -8,20 +8,19 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use crate::adapter::fields::Fields;
 use crate::state::{
-    Body, Chunked, Content, Entry, Field, Interaction, InteractionStatus, Part, PartRole, RowKind, Sequence, State, Tool, ToolResult,
-    piece_ordinal,
+    Body, Chunked, Content, Entry, Field, Interaction, InteractionStatus, Logged, Part, PartRole, RowKind, Sequence, State, Tool,
+    ToolResult, piece_ordinal,
 };
 
 /// Where content that is too large for the state is found.
 pub trait Payloads {
-    /// The content that the event `seq` gave to the message (or, for results without one, the call) `id`.
-    fn payload(&self, seq: u64, id: &str) -> Option<String>;
+    /// The value that the log holds.
+    fn payload(&self, logged: &Logged) -> Option<String>;
 }
 
 impl Payloads for () {
-    fn payload(&self, _: u64, _: &str) -> Option<String> {
+    fn payload(&self, _: &Logged) -> Option<String> {
         None
     }
 }
@@ -36,7 +35,7 @@ pub fn project(state: &State, payloads: &dyn Payloads) -> Value {
     json!({
         "messages": reader.messages(&timeline),
         "state": state.document("state").map_or_else(|| json!({}), |value| (**value).clone()),
-        "pendingInterrupts": pending(state, &timeline),
+        "pendingInterrupts": reader.pending(&timeline),
         "diagnostics": diagnostics(state),
     })
 }
@@ -61,7 +60,7 @@ struct Message<'s> {
     id: &'s str,
     parts: Vec<(i64, &'s Part)>,
     tools: Vec<(i64, &'s Tool)>,
-    result: Option<(i64, usize, &'s str, &'s ToolResult)>,
+    result: Option<(&'s str, &'s ToolResult)>,
     /// Whether a call made the message.
     made_by_call: bool,
     /// Seq of the event that made it.
@@ -71,7 +70,7 @@ struct Message<'s> {
 impl Message<'_> {
     /// When a result arrived.
     fn seq(&self) -> Option<u64> {
-        self.result.map(|(.., result)| result.seq)
+        self.result.map(|(_, result)| result.seq)
     }
 }
 
@@ -89,7 +88,7 @@ impl<'s> Reader<'s> {
                 Body::Part(part) => (part.kind == PartRole::Reasoning, part.message.as_str()),
                 Body::Tool(tool) => (false, tool.message.as_str()),
                 Body::Result(lone) => {
-                    messages.push(Message { result: Some((*ordinal, 0, &lone.tool, &lone.result)), ..Message::default() });
+                    messages.push(Message { result: Some((&lone.tool, &lone.result)), ..Message::default() });
                     continue;
                 }
                 _ => continue,
@@ -116,8 +115,8 @@ impl<'s> Reader<'s> {
     }
 
     fn message(&self, message: &Message<'s>) -> Option<Value> {
-        if let Some((ordinal, index, tool, result)) = message.result {
-            return Some(self.tool_message(ordinal, index, tool, result));
+        if let Some((tool, result)) = message.result {
+            return Some(self.tool_message(tool, result));
         }
         let mut out = Map::new();
         if !message.id.starts_with(UNNAMED) {
@@ -133,7 +132,7 @@ impl<'s> Reader<'s> {
                 let (_, first) = message.tools.first()?;
                 put(&mut out, "role", "assistant");
                 put_if(&mut out, "subagentRunId", first.agent.as_deref());
-                put_if(&mut out, "encryptedValue", first.message_sealed.as_deref());
+                self.put_value(&mut out, "encryptedValue", &first.message_sealed);
                 put_json(&mut out, "metadata", first.message_metadata.as_deref());
             }
         }
@@ -156,20 +155,18 @@ impl<'s> Reader<'s> {
         put(out, "role", if message.made_by_call { "assistant" } else { &first.role });
         let made_by = message.tools.first().filter(|_| message.made_by_call).map(|(_, tool)| *tool);
         put_if(out, "name", first.name.as_deref().filter(|_| made_by.is_none()));
-        let contents: Vec<Value> = message
-            .parts
-            .iter()
-            .filter_map(|(ordinal, part)| self.content(*ordinal, Field::TEXT, part.content.as_ref()?, &part.message))
-            .collect();
+        let contents: Vec<Value> =
+            message.parts.iter().filter_map(|(ordinal, part)| self.content(*ordinal, Field::TEXT, part.content.as_ref()?)).collect();
         let texts: Option<String> = contents.iter().map(Value::as_str).collect();
         let content = match (texts, contents.into_iter().next()) {
             (Some(texts), Some(_)) => Some(Value::String(texts)),
             (_, first) => first,
         };
         out.extend(content.map(|content| ("content".to_owned(), content)));
-        put_json(out, "error", first.error.as_deref());
+        self.put_value(out, "error", &first.error);
         let agent = made_by.map_or(first.agent.as_deref(), |tool| tool.agent.as_deref());
-        put_if(out, "encryptedValue", first.sealed.as_deref().or(made_by.and_then(|tool| tool.message_sealed.as_deref())));
+        let sealed = Some(&first.sealed).filter(|sealed| sealed.is_some()).or(made_by.map(|tool| &tool.message_sealed));
+        sealed.into_iter().for_each(|sealed| self.put_value(out, "encryptedValue", sealed));
         put_if(out, "subagentRunId", agent);
         let of_call = made_by.and_then(|tool| tool.message_metadata.clone());
         put_json(out, "metadata", merged(of_call, first.metadata.as_deref()).as_deref());
@@ -181,35 +178,47 @@ impl<'s> Reader<'s> {
         put(&mut out, "type", "function");
         let arguments = self.text(ordinal, Field::ARGS, &tool.args);
         out.insert("function".to_owned(), json!({ "name": tool.name, "arguments": arguments }));
-        put_if(&mut out, "encryptedValue", tool.sealed.as_deref());
+        self.put_value(&mut out, "encryptedValue", &tool.sealed);
         put_json(&mut out, "metadata", tool.metadata.as_deref());
         Value::Object(out)
     }
 
-    fn tool_message(&self, ordinal: i64, index: usize, tool: &str, result: &ToolResult) -> Value {
+    fn tool_message(&self, tool: &str, result: &ToolResult) -> Value {
         let mut out = Map::new();
         put_if(&mut out, "id", result.message.as_deref().filter(|id| !id.starts_with(UNNAMED)));
         put(&mut out, "role", "tool");
         put(&mut out, "toolCallId", tool);
-        let id = result.message.as_deref().unwrap_or(tool);
-        let content = result.content.as_ref().and_then(|content| self.content(ordinal, Field::result(index), content, id));
+        let content = result.content.as_ref().and_then(|content| self.value(content));
         out.insert("content".to_owned(), content.unwrap_or_else(|| json!("")));
-        put_if(&mut out, "error", result.error.as_deref());
-        put_if(&mut out, "encryptedValue", result.sealed.as_deref());
+        self.put_value(&mut out, "error", &result.error);
+        self.put_value(&mut out, "encryptedValue", &result.sealed);
         put_if(&mut out, "subagentRunId", result.agent.as_deref());
-        put_json(&mut out, "metadata", result.metadata.as_deref());
+        self.put_value(&mut out, "metadata", &result.metadata);
         Value::Object(out)
     }
 
-    fn content(&self, ordinal: i64, field: Field, content: &Content, id: &str) -> Option<Value> {
+    fn put_value(&self, out: &mut Map<String, Value>, key: &str, value: &Option<Box<Content>>) {
+        if let Some(value) = value.as_ref().and_then(|value| self.value(value)) {
+            out.insert(key.to_owned(), value);
+        }
+    }
+
+    /// A content that does not grow.
+    fn value(&self, content: &Content) -> Option<Value> {
+        self.content(0, Field::TEXT, content)
+    }
+
+    fn content(&self, ordinal: i64, field: Field, content: &Content) -> Option<Value> {
         match content {
             Content::Text(text) => Some(Value::String(self.text(ordinal, field, text))),
             Content::Json(text) => serde_json::from_str(&self.text(ordinal, field, text)).ok(),
-            Content::Payload(logged) => {
-                let whole = self.payloads.payload(logged.seq, id).unwrap_or_else(|| logged.preview.clone());
-                if logged.json { serde_json::from_str(&whole).ok() } else { Some(Value::String(whole)) }
-            }
+            Content::Payload(logged) if logged.json => serde_json::from_str(&self.payload(logged)).ok(),
+            Content::Payload(logged) => Some(Value::String(self.payload(logged))),
         }
+    }
+
+    fn payload(&self, logged: &Logged) -> String {
+        self.payloads.payload(logged).unwrap_or_else(|| logged.preview.clone())
     }
 
     fn text(&self, ordinal: i64, field: Field, text: &Chunked) -> String {
@@ -220,7 +229,49 @@ impl<'s> Reader<'s> {
         out.push_str(&text.tail);
         out
     }
+
+    /// Interrupts that wait for an answer, and those whose answer a run has taken that has not ended.
+    fn pending(&self, timeline: &[(i64, &Entry)]) -> Vec<Value> {
+        let header = self.state.header();
+        let run = header.current.filter(|_| header.running).and_then(|ordinal| self.state.entry(Sequence::Timeline, ordinal));
+        let shown = |interaction: &Interaction, entry: &Entry| match interaction.status {
+            InteractionStatus::Pending => true,
+            InteractionStatus::Resolved => run.is_some_and(|run| run.first_seq < entry.last_seq) && self.resumes(interaction),
+            InteractionStatus::Withdrawn => false,
+        };
+        let all = timeline
+            .iter()
+            .filter_map(|(_, entry)| if let Body::Interaction(interaction) = &entry.body { Some((*entry, interaction)) } else { None });
+        all.filter(|(entry, interaction)| shown(interaction, entry)).filter_map(|(_, interaction)| self.interrupt(interaction)).collect()
+    }
+
+    /// Whether the decision came as the input of a run.
+    fn resumes(&self, interaction: &Interaction) -> bool {
+        let payload = interaction.decision.as_ref().and_then(|decision| self.value(decision.payload.as_ref()?));
+        interaction.interrupt.is_some() && payload.is_some_and(|payload| payload.get("interruptId").is_some())
+    }
+
+    fn interrupt(&self, interaction: &Interaction) -> Option<Value> {
+        if let Some(stated) = &interaction.interrupt {
+            let Value::Object(stated) = self.value(stated)? else { return None };
+            let known = stated.into_iter().filter(|(key, value)| INTERRUPT_FIELDS.contains(&key.as_str()) && !value.is_null());
+            return Some(Value::Object(known.collect()));
+        }
+        let request = interaction.request.as_ref().and_then(|request| self.value(request));
+        let request = request.as_ref().and_then(Value::as_object);
+        let stated = |key: &str| request.and_then(|request| request.get(key));
+        let mut out = Map::new();
+        put(&mut out, "id", &interaction.id);
+        put(&mut out, "reason", &interaction.kind);
+        put_if(&mut out, "message", stated("title").and_then(Value::as_str));
+        put_if(&mut out, "toolCallId", interaction.tool.as_deref());
+        put_if(&mut out, "expiresAt", interaction.expires_at.as_deref());
+        out.extend(stated("responseSchema").map(|schema| ("responseSchema".to_owned(), schema.clone())));
+        Some(Value::Object(out))
+    }
 }
+
+const INTERRUPT_FIELDS: [&str; 8] = ["id", "reason", "message", "toolCallId", "responseSchema", "expiresAt", "metadata", "subagentRunId"];
 
 /// Whether a call makes a message of its own though there is one with its id: it named no message, and the id is the call's.
 fn stands_apart(entry: &Entry, there: Option<&Message<'_>>) -> bool {
@@ -237,8 +288,8 @@ fn with_results<'s>(mut messages: Vec<Message<'s>>, timeline: &[(i64, &'s Entry)
         .collect();
     results.sort_by_key(|(seq, ordinal, index, ..)| (*seq, *ordinal, *index));
     let mut behind = BTreeMap::<&str, Vec<Message<'s>>>::new();
-    for (_, ordinal, index, tool, result) in results {
-        behind.entry(&tool.message).or_default().push(Message { result: Some((ordinal, index, &tool.id, result)), ..Message::default() });
+    for (.., tool, result) in results {
+        behind.entry(&tool.message).or_default().push(Message { result: Some((&tool.id, result)), ..Message::default() });
     }
     let mut out = Vec::with_capacity(messages.len());
     let mut waiting = Vec::<Message<'s>>::new();
@@ -259,47 +310,6 @@ fn with_results<'s>(mut messages: Vec<Message<'s>>, timeline: &[(i64, &'s Entry)
     }
     out.append(&mut waiting);
     out
-}
-
-/// Interrupts that wait for an answer, and those whose answer a run has taken that has not ended.
-fn pending(state: &State, timeline: &[(i64, &Entry)]) -> Vec<Value> {
-    let header = state.header();
-    let run = header.current.filter(|_| header.running).and_then(|ordinal| state.entry(Sequence::Timeline, ordinal));
-    let shown = |interaction: &Interaction, entry: &Entry| match interaction.status {
-        InteractionStatus::Pending => true,
-        InteractionStatus::Resolved => run.is_some_and(|run| run.first_seq < entry.last_seq) && resumes(interaction),
-        InteractionStatus::Withdrawn => false,
-    };
-    let all = timeline
-        .iter()
-        .filter_map(|(_, entry)| if let Body::Interaction(interaction) = &entry.body { Some((*entry, interaction)) } else { None });
-    all.filter(|(entry, interaction)| shown(interaction, entry)).filter_map(|(_, interaction)| interrupt(interaction)).collect()
-}
-
-/// Whether the decision came as the input of a run.
-fn resumes(interaction: &Interaction) -> bool {
-    let payload = interaction.decision.as_ref().and_then(|decision| decision.payload.as_deref());
-    interaction.interrupt.is_some()
-        && payload.and_then(|payload| Fields::parse(payload).ok()).is_some_and(|fields| fields.get("interruptId").is_some())
-}
-
-const INTERRUPT_FIELDS: [&str; 8] = ["id", "reason", "message", "toolCallId", "responseSchema", "expiresAt", "metadata", "subagentRunId"];
-
-fn interrupt(interaction: &Interaction) -> Option<Value> {
-    if let Some(text) = &interaction.interrupt {
-        let Value::Object(stated) = serde_json::from_str(text).ok()? else { return None };
-        let known = stated.into_iter().filter(|(key, value)| INTERRUPT_FIELDS.contains(&key.as_str()) && !value.is_null());
-        return Some(Value::Object(known.collect()));
-    }
-    let request: Map<String, Value> = interaction.request.as_deref().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
-    let mut out = Map::new();
-    put(&mut out, "id", &interaction.id);
-    put(&mut out, "reason", &interaction.kind);
-    put_if(&mut out, "message", request.get("title").and_then(Value::as_str));
-    put_if(&mut out, "toolCallId", interaction.tool.as_deref());
-    put_if(&mut out, "expiresAt", interaction.expires_at.as_deref());
-    out.extend(request.get("responseSchema").map(|schema| ("responseSchema".to_owned(), schema.clone())));
-    Some(Value::Object(out))
 }
 
 /// The metadata of a message that a call made, with what its text added.

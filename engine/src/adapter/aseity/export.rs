@@ -25,7 +25,7 @@ pub fn session_messages(view: &View, page: &Page) -> Result<Json<'static>, Error
     let mut summaries = Vec::new();
     for turn in page.turns().filter_map(|turn| turn.turn()) {
         if turns.insert(turn.id()) {
-            summaries.push(summary(turn));
+            summaries.push(summary(view, turn)?);
         }
     }
     let whole: BTreeSet<&str> = page.turns().filter(|turn| !turn.truncated()).filter_map(|turn| Some(turn.turn()?.id())).collect();
@@ -55,9 +55,10 @@ pub fn session_event(view: &View, session: &str) -> Result<Option<Json<'static>>
     let open = if head.header.running && !head.unobserved { running_turn(view, session)? } else { None };
     let asking = pending.interactions().filter_map(|asked| asked.turn()).last().map(str::to_owned);
     let asked = pending.interactions().map(|asked| {
-        let data = asked.request().or(asked.interrupt()).unwrap_or("null");
-        write(&[text("interactionId", asked.id()), field("data", data)])
+        let data = asked.request().or(asked.interrupt()).map_or(Ok(Cow::Borrowed("null")), |data| whole(view, &data))?;
+        Ok(write(&[text("interactionId", asked.id()), field("data", data)]))
     });
+    let asked = asked.collect::<Result<Vec<_>, Error>>()?.into_iter();
     let current =
         open.or(asking).map(|turn| write(&[text("turnId", &turn), text("status", "running"), field("pendingInteractions", list(asked))]));
     fields.push(field("current_turn", current.unwrap_or_else(|| "null".to_owned())));
@@ -81,13 +82,13 @@ fn running_turn(view: &View, session: &str) -> Result<Option<String>, Error> {
     }
 }
 
-fn summary(turn: TurnRef<'_>) -> String {
+fn summary(view: &View, turn: TurnRef<'_>) -> Result<String, Error> {
     let status = if turn.unobserved() { "unknown" } else { turn.stated_status() };
     let host = running(status);
     let mut fields = vec![text("turnId", turn.id()), text("status", host.as_deref().unwrap_or(status))];
     fields.extend(turn.artifacts().map(|list| field("artifacts", write_references(list))));
-    fields.extend(turn.error().map(|error| field("error", error)));
-    write(&fields)
+    fields.extend(turn.error().map(|error| Ok::<_, Error>(field("error", whole(view, &error)?))).transpose()?);
+    Ok(write(&fields))
 }
 
 /// The items of one message, in order.
@@ -149,7 +150,7 @@ impl<'p> Message<'p> {
         }
         fields.extend(ends.and_then(|turn| turn.artifacts()).map(|list| field("artifacts", write_references(list))));
         let of_turn = ends.filter(|_| whole).and_then(|turn| turn.error());
-        fields.extend(error.or(of_turn).map(|error| field("error", error)));
+        fields.extend(error.or(of_turn).map(|error| Ok::<_, Error>(field("error", self::whole(view, &error)?))).transpose()?);
         let rest = self.items.iter().find_map(|item| match item.kind() {
             ItemKind::Text(part) => part.metadata(),
             _ => None,
@@ -170,7 +171,7 @@ impl<'p> Message<'p> {
 }
 
 /// A message of one text, or of parts that came as they are; its error.
-fn plain<'p>(view: &View, item: &Item<'p>, fields: &mut Body<'p>) -> Result<Option<&'p str>, Error> {
+fn plain<'p>(view: &View, item: &Item<'p>, fields: &mut Body<'p>) -> Result<Option<LongText<'p>>, Error> {
     match item.kind() {
         ItemKind::Text(part) => {
             if let Some(name) = part.name() {
@@ -188,12 +189,17 @@ fn plain<'p>(view: &View, item: &Item<'p>, fields: &mut Body<'p>) -> Result<Opti
     }
 }
 
+/// A text or a value whole, wherever it is.
+fn whole<'p>(view: &View, content: &LongText<'p>) -> Result<Cow<'p, str>, Error> {
+    match content.payload().filter(|_| content.truncated()) {
+        Some(reference) => Ok(Cow::Owned(view.payload(&reference)?.into_string())),
+        None => Ok(content.joined()),
+    }
+}
+
 /// Content whole, under the key for text or the one for JSON.
 fn said<'p>(view: &View, content: &LongText<'p>, key: &'static str, json: &'static str) -> Result<(Cow<'p, str>, Value<'p>), Error> {
-    let whole = match content.payload().filter(|_| content.truncated()) {
-        Some(reference) => Cow::Owned(view.payload(&reference)?.into_string()),
-        None => content.joined(),
-    };
+    let whole = whole(view, content)?;
     Ok(if content.is_json() { (Cow::Borrowed(json), Value::Json(whole)) } else { (Cow::Borrowed(key), Value::Text(whole)) })
 }
 
@@ -240,6 +246,6 @@ fn call(view: &View, tool: &ToolItem<'_>) -> Result<String, Error> {
 
 fn outcome<'p>(view: &View, result: &ResultItem<'p>, fields: &mut Body<'p>) -> Result<(), Error> {
     fields.extend(result.content().map(|content| said(view, &content, "output", "output")).transpose()?);
-    fields.extend(result.error().map(|error| text("error", error)));
+    fields.extend(result.error().map(|error| said(view, &error, "error", "error")).transpose()?);
     Ok(())
 }

@@ -45,7 +45,7 @@ impl Told {
         let page = self.engine.view().window("s", Window::items(500)).unwrap();
         let turn = page.turns().filter_map(|turn| turn.turn()).find(|turn| turn.id() == id).unwrap();
         let artifacts = turn.artifacts().map(|list| list.map(|(path, kind)| json!([path, kind])).collect());
-        (turn.stated_status().to_owned(), artifacts, turn.error().map(|error| serde_json::from_str(error).unwrap()))
+        (turn.stated_status().to_owned(), artifacts, turn.error().map(|error| serde_json::from_str(&error.joined()).unwrap()))
     }
 
     fn pending(&self) -> Vec<String> {

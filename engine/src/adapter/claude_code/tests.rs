@@ -49,13 +49,16 @@ fn lines_of_one_message_are_its_parts_in_the_order_of_the_file() {
     ]);
     assert_eq!(texts(&folded), ["user: find the bug please", "assistant: I look into the file first", "assistant: It is the third line."]);
     let reasoning = folded.reasoning();
-    assert_eq!((reasoning[0].1.as_str(), reasoning[0].0.sealed.as_deref()), ("where could it be", Some("c2lnbmF0dXJlIG9mIGl0")));
+    assert_eq!(
+        (reasoning[0].1.as_str(), reasoning[0].0.sealed.as_deref().map(crate::state::Content::here)),
+        ("where could it be", Some("c2lnbmF0dXJlIG9mIGl0"))
+    );
     assert_eq!((reasoning[0].0.message.as_str(), folded.parts()[1].0.message.as_str()), ("msg", "msg"));
     let (tool, args, results) = folded.tools().remove(0);
     assert_eq!((tool.name.as_str(), tool.status.as_str(), args.as_str()), ("Read", "succeeded", r#"{"path":"/src/lib.rs"}"#));
     assert_eq!(results, ["fn main() {}"]);
     assert_eq!(folded.statuses(), ["u:completed"]);
-    let usage: Value = serde_json::from_str(folded.turns()[0].usage.as_deref().unwrap()).unwrap();
+    let usage: Value = serde_json::from_str(folded.turns()[0].usage.as_deref().map(crate::state::Content::here).unwrap()).unwrap();
     assert_eq!((&usage["input_tokens"], &usage["output_tokens"]), (&json!(6), &json!(8)), "once for each message");
     assert!(folded.parts().iter().all(|(part, _)| part.mark == Mark::Closed));
     assert!(folded.codes.is_empty(), "{:?}", folded.codes);
@@ -109,7 +112,7 @@ fn a_turn_ends_as_its_lines_say_and_in_no_other_way() {
         ["cut:unknown", "stopped:interrupted", "broken:failed", "full:max_tokens", "last:running"],
         "the last turn went on after its end and stops in the middle"
     );
-    let error: Value = serde_json::from_str(folded.turns()[2].error.as_deref().unwrap()).unwrap();
+    let error: Value = serde_json::from_str(folded.turns()[2].error.as_deref().map(crate::state::Content::here).unwrap()).unwrap();
     assert_eq!(error["error"], "server_error");
     assert_eq!(folded.turns()[4].reopened, 1);
 }
@@ -206,7 +209,7 @@ fn the_result_of_a_subagents_call_names_the_subagent() {
     let (tool, _, contents) = folded.tools().remove(0);
     assert_eq!((tool.status.as_str(), tool.results[0].agent.as_deref()), ("failed", Some("abc")));
     assert_eq!(contents, ["found it, all of it"]);
-    assert_eq!(tool.results[0].detail.as_deref(), Some(r#"{"agentId":"abc","totalTokens":9}"#));
+    assert_eq!(tool.results[0].detail.as_deref().map(crate::state::Content::here), Some(r#"{"agentId":"abc","totalTokens":9}"#));
 }
 
 #[test]
@@ -236,7 +239,7 @@ fn every_kind_of_block_is_shown() {
         ("see", r#"{"type":"new_block","x":1}"#, "bare", "7")
     );
     assert_eq!(serde_json::from_str::<Value>(&shown[1]).unwrap()["type"], "image");
-    assert_eq!(folded.reasoning()[0].0.sealed.as_deref(), Some("b3BhcXVlIHRvIHVz"));
+    assert_eq!(folded.reasoning()[0].0.sealed.as_deref().map(crate::state::Content::here), Some("b3BhcXVlIHRvIHVz"));
     assert_eq!(folded.tools()[0].0.status, "succeeded");
 }
 

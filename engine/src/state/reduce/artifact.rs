@@ -1,9 +1,13 @@
 //! Artifacts of turns, by path. Source: `protocols.md`, section 2.3.
 
+use std::collections::BTreeSet;
+
 use super::super::entry::{Artifact, Body, PathArtifact, Sequence};
 use super::super::lookup::Space;
 use super::Fold;
+use super::value::id_bytes;
 use crate::fact::{ArtifactReference, TurnArtifactsSet};
+use crate::limits::LIST_BYTES_MAX;
 
 impl Fold<'_> {
     pub(super) fn turn_artifacts_set(&mut self, set: &TurnArtifactsSet<'_>) {
@@ -19,13 +23,15 @@ impl Fold<'_> {
         let id = turn.id.clone();
         turn.artifacts_seq = seq;
         let old = turn.artifacts.replace(new.clone()).unwrap_or_default();
-        for gone in old.iter().filter(|old| !new.iter().any(|new| new.path == old.path)) {
-            if let Some(artifact) = self.path_artifact(&gone.path) {
+        let [before, now] = [&old, &new].map(|list| list.iter().map(|reference| reference.path.as_str()).collect::<BTreeSet<_>>());
+        for gone in before.difference(&now) {
+            if let Some(artifact) = self.path_artifact(gone) {
                 artifact.turns.retain(|turn| *turn != id);
+                artifact.turns_count = artifact.turns_count.saturating_sub(1);
             }
         }
         for reference in &new {
-            self.reference(&id, reference);
+            self.reference(&id, reference, before.contains(reference.path.as_str()));
         }
     }
 
@@ -37,7 +43,7 @@ impl Fold<'_> {
         }
     }
 
-    fn reference(&mut self, turn: &str, reference: &PathArtifact) {
+    fn reference(&mut self, turn: &str, reference: &PathArtifact, again: bool) {
         if self.path_artifact(&reference.path).is_none() {
             let artifact = Artifact { path: Some(reference.path.clone()), status: "ready".to_owned(), ..Artifact::default() };
             let shelf = self.shelve(Body::Artifact(artifact));
@@ -45,8 +51,17 @@ impl Fold<'_> {
         }
         if let Some(artifact) = self.path_artifact(&reference.path) {
             artifact.kind.clone_from(&reference.artifact_type);
-            if !artifact.turns.iter().any(|known| known == turn) {
+            if !again {
                 artifact.turns.push(turn.to_owned());
+                artifact.turns_count += 1;
+                let mut bytes = artifact.turns.iter().map(|turn| id_bytes(turn)).sum::<usize>();
+                let beyond = artifact.turns.iter().take_while(|turn| {
+                    let above = bytes > LIST_BYTES_MAX;
+                    bytes -= id_bytes(turn);
+                    above
+                });
+                let beyond = beyond.count();
+                artifact.turns.drain(..beyond);
             }
         }
     }

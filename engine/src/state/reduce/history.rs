@@ -11,8 +11,9 @@ use super::super::lookup::Space;
 use super::super::rows::{Field, RowKind, piece_ordinal};
 use super::super::session::State;
 use super::tool::new_tool;
-use super::{Fold, json, owned};
+use super::{Fold, owned};
 use crate::fact::{self, HistoryImported, HistoryMessage, HistoryMode, HistoryTurn};
+use crate::limits::{INLINE_BYTES_MAX, TOOL_RESULTS_MAX};
 
 /// An entry on its way to a new place, with its text.
 struct Draft {
@@ -44,11 +45,12 @@ impl Fold<'_> {
     /// What a page says of a turn, where nothing later was said of it.
     fn summarize(&mut self, summary: &HistoryTurn<'_>, requested_at: Option<u64>) {
         let Some(ordinal) = self.turn_of(Some(&summary.turn)) else { return };
+        let error = self.json_if(&summary.error);
         let Some(turn) = self.turn_mut(ordinal) else { return };
         if let Some(status) = summary.status.as_deref().filter(|_| turn.status == "unknown") {
             status.clone_into(&mut turn.status);
             turn.ended = status != "running";
-            turn.error = summary.error.as_ref().map(json);
+            turn.error = error;
         }
         let newer = turn.artifacts.is_some() && turn.artifacts_seq > requested_at.unwrap_or(0);
         if let Some(references) = summary.artifacts.as_deref().filter(|_| !newer) {
@@ -71,8 +73,8 @@ impl Fold<'_> {
     }
 
     fn append_message(&mut self, message: &HistoryMessage<'_>) {
-        if let Some((tool, result, sealed)) = self.result_for_known(message) {
-            return self.attach(tool, result, sealed);
+        if let Some((tool, result)) = self.result_for_known(message) {
+            return self.attach(tool, result);
         }
         for draft in self.drafts(message) {
             let ordinal = self.state.header.next;
@@ -83,13 +85,12 @@ impl Fold<'_> {
     }
 
     /// A tool message whose call is known and whose place is right behind it.
-    fn result_for_known(&mut self, message: &HistoryMessage<'_>) -> Option<(i64, ToolResult, Vec<Sealed>)> {
+    fn result_for_known(&mut self, message: &HistoryMessage<'_>) -> Option<(i64, ToolResult)> {
         let tool = self.find(Space::Tool, message.tool_call.as_deref().filter(|_| message.role == "tool")?)?;
         if !self.is_last_message_of(tool) {
             return None;
         }
-        let (result, sealed) = self.result(message);
-        Some((tool, result, sealed))
+        Some((tool, self.result(message)))
     }
 
     /// Whether nothing stands behind the message of a call but calls of that message without newer results. Looks at the last page
@@ -105,13 +106,11 @@ impl Fold<'_> {
         }) && tool >= page
     }
 
-    fn attach(&mut self, ordinal: i64, result: ToolResult, sealed: Vec<Sealed>) {
+    fn attach(&mut self, ordinal: i64, result: ToolResult) {
         let message = result.message.clone();
         let Some(Body::Tool(tool)) = self.body_mut(Sequence::Timeline, ordinal) else { return };
-        let field = Field::result(tool.results.len());
         "succeeded".clone_into(&mut tool.status);
         tool.results.push(result);
-        self.keep(RowKind::Text, ordinal, field, sealed);
         if let Some(message) = message {
             self.name_message(&message, ordinal);
         }
@@ -176,11 +175,8 @@ impl Fold<'_> {
     fn drafts(&mut self, message: &HistoryMessage<'_>) -> Vec<Draft> {
         let turn = message.turn.as_deref().map(str::to_owned).or_else(|| self.current_turn_id());
         if message.role == "tool" {
-            let (result, sealed) = self.result(message);
-            let lone = LoneResult { tool: message.tool_call.as_deref().unwrap_or_default().to_owned(), result };
-            let mut draft = self.draft(turn, Body::Result(lone));
-            draft.pieces.push((Field::result(0), sealed));
-            return vec![draft];
+            let tool = message.tool_call.as_deref().unwrap_or_default().to_owned();
+            return vec![self.draft(turn, Body::Result(LoneResult { tool, result: self.result(message) }))];
         }
         let mut drafts = Vec::new();
         let bare = message.content.is_none() && message.sealed.is_none() && message.name.is_none() && message.error.is_none();
@@ -192,12 +188,12 @@ impl Fold<'_> {
             let mut sealed = Vec::new();
             tool.args = Chunked::of(&call.args, &mut sealed);
             tool.args_ended = true;
-            tool.sealed = owned(&call.sealed);
+            tool.sealed = self.text_if(&call.sealed);
             tool.agent = owned(&message.agent);
-            tool.metadata = call.metadata.as_ref().map(json);
+            tool.metadata = self.object(&call.metadata);
             if index == 0 && drafts.is_empty() {
-                tool.message_metadata = message.metadata.as_ref().map(json);
-                tool.message_sealed = owned(&message.sealed);
+                tool.message_metadata = self.object(&message.metadata);
+                tool.message_sealed = self.text_if(&message.sealed);
             }
             let mut draft = self.draft(turn.clone(), Body::Tool(tool));
             draft.pieces.push((Field::ARGS, sealed));
@@ -221,7 +217,7 @@ impl Fold<'_> {
                 None
             }
             (Some(fact::Content::Text(text)), _) => Some(Content::Text(Chunked::of(text, &mut sealed))),
-            (Some(content), _) => Some(self.content(content, &mut sealed)),
+            (Some(content), _) => Some(self.content(content)),
             (None, _) => None,
         };
         let part = Part {
@@ -234,31 +230,32 @@ impl Fold<'_> {
             subtype: owned(&message.subtype),
             content,
             mark: Mark::Closed,
-            sealed: owned(&message.sealed),
-            error: message.error.as_ref().map(json),
-            metadata: message.metadata.as_ref().map(json),
+            sealed: self.text_if(&message.sealed),
+            error: self.json_if(&message.error),
+            metadata: self.object(&message.metadata),
         };
         let mut draft = self.draft(turn, Body::Part(part));
         draft.pieces.push((Field::TEXT, sealed));
         draft
     }
 
-    fn result(&self, message: &HistoryMessage<'_>) -> (ToolResult, Vec<Sealed>) {
-        let mut sealed = Vec::new();
-        let content = message.content.as_ref().map(|content| self.content(content, &mut sealed));
-        let error = message.error.as_ref().and_then(|error| serde_json::from_str::<String>(error.as_str()).ok());
-        let result = ToolResult {
+    fn result(&self, message: &HistoryMessage<'_>) -> ToolResult {
+        // An error that is too long for the row is found in the log as it is written there, which is JSON.
+        let error = message.error.as_ref().and_then(|error| match serde_json::from_str::<String>(error.as_str()).ok()? {
+            text if text.len() > INLINE_BYTES_MAX => self.json(error),
+            text => self.text(&text),
+        });
+        ToolResult {
             seq: self.seq,
             message: Some(message.id.to_string()),
-            content,
+            content: message.content.as_ref().map(|content| self.content(content)),
             reference: None,
             error,
             agent: owned(&message.agent),
             detail: None,
-            sealed: owned(&message.sealed),
-            metadata: message.metadata.as_ref().map(json),
-        };
-        (result, sealed)
+            sealed: self.text_if(&message.sealed),
+            metadata: self.json_if(&message.metadata),
+        }
     }
 
     fn place(&mut self, ordinal: i64, draft: Draft) {
@@ -477,15 +474,14 @@ impl Merge<'_, '_, '_, '_> {
             _ => None,
         });
         let Some(Some(owner)) = last else { return false };
-        let (result, sealed) = self.fold.result(message);
+        let result = self.fold.result(message);
         for draft in self.drafts.iter_mut().rev() {
             if let Body::Tool(tool) = &mut draft.body {
                 // A later call of the message was answered before this one: the order shows only if this answer stands apart.
                 if tool.message == owner && tool.id != call && tool.results.iter().any(|known| known.seq == result.seq) {
                     return false;
                 }
-                if tool.message == owner && tool.id == call && tool.results.len() < Field::RESULTS_MAX {
-                    draft.pieces.push((Field::result(tool.results.len()), sealed));
+                if tool.message == owner && tool.id == call && tool.results.len() < TOOL_RESULTS_MAX {
                     "succeeded".clone_into(&mut tool.status);
                     tool.results.push(result);
                     return true;
@@ -530,19 +526,13 @@ fn same(before: &[(i64, Entry)], drafts: &[Draft]) -> bool {
 
 /// Equal but for the seq at which results and large contents arrived.
 fn equal(one: &Body, two: &Body) -> bool {
-    let timeless = |content: &mut Option<Content>| {
-        if let Some(Content::Payload(logged)) = content {
-            logged.seq = 0;
-        }
-    };
     let plain = |body: &Body| {
         let mut body = body.clone();
-        match &mut body {
-            Body::Part(part) => timeless(&mut part.content),
-            Body::Tool(tool) => tool.results.iter_mut().for_each(|result| timeless(&mut result.content)),
-            Body::Result(lone) => timeless(&mut lone.result.content),
-            _ => {}
-        }
+        body.contents_mut(&mut |content| {
+            if let Content::Payload(logged) = content {
+                logged.seq = 0;
+            }
+        });
         if let Body::Tool(tool) = &mut body {
             tool.results.iter_mut().for_each(|result| result.seq = 0);
             tool.args_ended = true;

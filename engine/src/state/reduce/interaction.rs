@@ -2,10 +2,45 @@
 
 use super::super::entry::{Body, Decision, Interaction, InteractionStatus, Sequence};
 use super::super::lookup::Space;
-use super::{Fold, json, owned};
+use super::value::meaning;
+use super::{Fold, owned};
 use crate::fact::{InteractionRequested, InteractionResolved, Resolution};
+use crate::limits::CONFLICTS_MAX;
 
 impl Fold<'_> {
+    /// A request that is stated again: the richer or newer statement stands.
+    fn restate(&mut self, asked: &InteractionRequested<'_>) {
+        let (request, interrupt) = (self.json_if(&asked.request), self.json_if(&asked.interrupt));
+        let Some((_, interaction)) = self.interaction_mut(&asked.interaction) else { return };
+        if !asked.kind.is_empty() && (request.is_some() || interaction.kind.is_empty()) {
+            interaction.kind = asked.kind.to_string();
+        }
+        if let Some(request) = request {
+            let other = interaction.request.as_ref().is_some_and(|known| !known.says(&request));
+            interaction.revision += u32::from(other);
+            interaction.request = Some(request);
+        }
+        interaction.interrupt = interrupt.or(interaction.interrupt.take());
+        interaction.tool = owned(&asked.tool).or(interaction.tool.take());
+        interaction.expires_at = owned(&asked.expires_at).or(interaction.expires_at.take());
+    }
+
+    fn decision(&self, resolved: &InteractionResolved<'_>) -> Decision {
+        Decision {
+            id: owned(&resolved.decision),
+            resolution: match resolved.resolution {
+                Resolution::Resolved => "resolved",
+                Resolution::Cancelled => "cancelled",
+                Resolution::Expired => "expired",
+            }
+            .to_owned(),
+            payload: self.json_if(&resolved.payload),
+            payload_meaning: meaning(resolved.payload.as_ref()),
+            receipt: self.json_if(&resolved.receipt),
+            receipt_meaning: meaning(resolved.receipt.as_ref()),
+        }
+    }
+
     fn interaction_mut(&mut self, id: &str) -> Option<(i64, &mut Interaction)> {
         let ordinal = self.find(Space::Interaction, id)?;
         match self.body_mut(Sequence::Timeline, ordinal)? {
@@ -21,14 +56,15 @@ impl Fold<'_> {
             id: asked.interaction.to_string(),
             kind: asked.kind.to_string(),
             status,
-            request: asked.request.as_ref().map(json),
+            request: self.json_if(&asked.request),
             revision: 0,
-            interrupt: asked.interrupt.as_ref().map(json),
+            interrupt: self.json_if(&asked.interrupt),
             turn: turn_id,
             tool: owned(&asked.tool),
             expires_at: owned(&asked.expires_at),
             decision: None,
             conflicts: Vec::new(),
+            conflicts_count: 0,
         };
         let ordinal = self.append(turn, Body::Interaction(interaction));
         self.name(Space::Interaction, &asked.interaction, ordinal);
@@ -45,9 +81,11 @@ impl Fold<'_> {
             return self.diagnose("request_after_resolution", Some(asked.interaction.to_string()));
         }
         let reopens = interaction.status == InteractionStatus::Withdrawn;
-        restate(interaction, asked);
+        self.restate(asked);
         if reopens {
-            interaction.status = InteractionStatus::Pending;
+            if let Some((_, interaction)) = self.interaction_mut(&asked.interaction) {
+                interaction.status = InteractionStatus::Pending;
+            }
             self.state.header.pending.push(ordinal);
         }
         let turn = asked.turn.as_deref().map(str::to_owned).or_else(|| self.turn_name(self.state.header.current?));
@@ -67,7 +105,7 @@ impl Fold<'_> {
     }
 
     pub(super) fn interaction_resolved(&mut self, resolved: &InteractionResolved<'_>) {
-        let decision = decision_of(resolved);
+        let decision = self.decision(resolved);
         let Some((ordinal, interaction)) = self.interaction_mut(&resolved.interaction) else {
             let stub = InteractionRequested { interaction: resolved.interaction.clone(), ..InteractionRequested::default() };
             self.new_interaction(&stub, InteractionStatus::Resolved);
@@ -89,56 +127,23 @@ impl Fold<'_> {
     }
 }
 
-/// A request that is stated again: the richer or newer statement stands.
-fn restate(interaction: &mut Interaction, asked: &InteractionRequested<'_>) {
-    if let Some(request) = asked.request.as_ref().map(json) {
-        if interaction.request.as_ref().is_some_and(|known| *known != request) {
-            interaction.revision += 1;
-        }
-        interaction.request = Some(request);
-    }
-    if !asked.kind.is_empty() && (asked.request.is_some() || interaction.kind.is_empty()) {
-        interaction.kind = asked.kind.to_string();
-    }
-    interaction.interrupt = asked.interrupt.as_ref().map(json).or(interaction.interrupt.take());
-    interaction.tool = owned(&asked.tool).or(interaction.tool.take());
-    interaction.expires_at = owned(&asked.expires_at).or(interaction.expires_at.take());
-}
-
-fn decision_of(resolved: &InteractionResolved<'_>) -> Decision {
-    Decision {
-        id: owned(&resolved.decision),
-        resolution: match resolved.resolution {
-            Resolution::Resolved => "resolved",
-            Resolution::Cancelled => "cancelled",
-            Resolution::Expired => "expired",
-        }
-        .to_owned(),
-        payload: resolved.payload.as_ref().map(json),
-        receipt: resolved.receipt.as_ref().map(json),
-    }
-}
-
 /// A decision on what is decided: a repeat, a late receipt, or a conflict; the first stands.
 fn repeat(interaction: &mut Interaction, new: Decision) -> Option<&'static str> {
     let Some(first) = &mut interaction.decision else {
         interaction.decision = Some(new);
         return None;
     };
-    let same = first.id == new.id && first.resolution == new.resolution && same_json(first.payload.as_deref(), new.payload.as_deref());
-    if !same {
-        interaction.conflicts.push(new);
+    if first.id != new.id || first.resolution != new.resolution || first.payload_meaning != new.payload_meaning {
+        interaction.conflicts_count += 1;
+        if interaction.conflicts.len() < CONFLICTS_MAX {
+            interaction.conflicts.push(new);
+        }
         return Some("decision_conflict");
     }
-    match (&first.receipt, new.receipt) {
-        (None, receipt) => first.receipt = receipt,
-        (Some(known), Some(other)) if !same_json(Some(known), Some(&other)) => return Some("receipt_conflict"),
-        _ => {}
+    if first.receipt.is_none() {
+        (first.receipt, first.receipt_meaning) = (new.receipt, new.receipt_meaning);
+    } else if new.receipt.is_some() && first.receipt_meaning != new.receipt_meaning {
+        return Some("receipt_conflict");
     }
     None
-}
-
-fn same_json(one: Option<&str>, two: Option<&str>) -> bool {
-    let value = |text: Option<&str>| text.map(|text| serde_json::from_str::<serde_json::Value>(text).ok());
-    one == two || value(one) == value(two)
 }

@@ -9,24 +9,20 @@ mod interaction;
 mod part;
 mod tool;
 mod turn;
+mod value;
 
 use std::sync::Arc;
 
 pub use document::value_of;
 
-use super::chunked::{Chunked, Sealed, short};
-use super::entry::{Body, Compaction, Content, Diagnostic, Entry, Logged, Sequence};
+use super::chunked::Sealed;
+use super::entry::{Body, Compaction, Diagnostic, Entry, Sequence};
 use super::lookup::{Found, Lookup, Space};
 use super::rows::{Field, RowKind, piece_ordinal};
 use super::session::{Piece, Session, State};
 use crate::event::{self, Event};
 use crate::fact::{self, Fact};
-
-/// Results and structured content above this many bytes stay in the log; the projection keeps a preview and a reference. They arrive
-/// whole, so that one read brings them back; a copy in the rows would make the file half as large again.
-pub const INLINE_BYTES_MAX: usize = 2048;
-/// Length of such a preview.
-pub const PREVIEW_BYTES_MAX: usize = 256;
+use crate::limits::{INLINE_BYTES_MAX, TITLE_BYTES_MAX};
 
 impl Session {
     /// Folds one event. Everything that [`Session::missing`] asked for is in memory. Cost: proportional to the event, whatever the
@@ -67,11 +63,11 @@ impl Fold<'_> {
             Fact::DocumentPatched(patched) => self.document_patched(patched),
             Fact::HistoryImported(history) => self.history_imported(history),
             Fact::CompactionMarked(marked) => {
-                let body = Body::Compaction(Compaction { phase: marked.phase.to_string(), detail: marked.detail.as_ref().map(json) });
+                let body = Body::Compaction(Compaction { phase: marked.phase.to_string(), detail: self.json_if(&marked.detail) });
                 let turn = self.state.header.current;
                 self.append(turn, body);
             }
-            Fact::DiagnosticNoted(noted) => self.diagnose(&noted.code, noted.detail.as_deref().map(str::to_owned)),
+            Fact::DiagnosticNoted(noted) => self.diagnose(&noted.code, owned(&noted.detail)),
             Fact::Opaque(_) => self.state.header.opaque += 1,
             // Kept in the log whole; not projected by this version of the reducer.
             Fact::QueueSet(_)
@@ -135,7 +131,11 @@ impl Fold<'_> {
         ordinal
     }
 
-    fn diagnose(&mut self, code: &str, detail: Option<String>) {
+    fn diagnose(&mut self, code: &str, mut detail: Option<String>) {
+        if let Some(detail) = detail.as_mut().filter(|detail| detail.len() > INLINE_BYTES_MAX) {
+            detail.truncate(detail.floor_char_boundary(INLINE_BYTES_MAX));
+            detail.shrink_to_fit();
+        }
         let ordinal = self.state.header.diagnostics;
         self.state.header.diagnostics += 1;
         let body = Body::Diagnostic(Diagnostic { code: code.to_owned(), detail, seq: self.seq });
@@ -146,13 +146,15 @@ impl Fold<'_> {
     fn session_changed(&mut self, changed: &fact::SessionChanged<'_>) {
         let header = &mut self.state.header;
         if let Some(title) = &changed.title {
-            header.title = Some(title.to_string());
+            header.title = Some(value::front(title, TITLE_BYTES_MAX).to_owned());
         }
         if let Some(status) = &changed.status {
             header.status = Some(status.to_string());
         }
-        if let Some(fields) = &changed.fields {
-            super::patch::merge(&mut header.fields, fields.as_str());
+        let dropped = value::merge(&mut header.fields, changed.fields.as_ref());
+        self.note(dropped);
+        if changed.title.as_ref().is_some_and(|title| title.len() > TITLE_BYTES_MAX) {
+            self.diagnose("title_cut", None);
         }
     }
 
@@ -163,27 +165,6 @@ impl Fold<'_> {
             self.state.pieces.insert((kind, piece_ordinal(ordinal, field, index)), piece);
         }
     }
-
-    /// Content given at once: inline while it is small, else by reference.
-    fn content(&self, content: &fact::Content<'_>, sealed: &mut Vec<Sealed>) -> Content {
-        let (text, is_json) = match content {
-            fact::Content::Text(text) => (text.as_ref(), false),
-            fact::Content::Json(json) => (json.as_str(), true),
-        };
-        if text.len() > INLINE_BYTES_MAX {
-            let preview = text.get(..text.floor_char_boundary(PREVIEW_BYTES_MAX)).unwrap_or_default().to_owned();
-            let digest = short(&blake3::hash(text.as_bytes()));
-            Content::Payload(Logged { preview, bytes: text.len() as u64, digest, seq: self.seq, json: is_json })
-        } else if is_json {
-            Content::Json(Chunked::of(text, sealed))
-        } else {
-            Content::Text(Chunked::of(text, sealed))
-        }
-    }
-}
-
-fn json(json: &fact::Json<'_>) -> String {
-    json.as_str().to_owned()
 }
 
 fn owned(text: &Option<fact::Text<'_>>) -> Option<String> {

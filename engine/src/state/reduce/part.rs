@@ -3,8 +3,8 @@
 use super::super::chunked::{Chunked, Relation};
 use super::super::entry::{Body, Content, Mark, Part, PartRole, Sequence};
 use super::super::lookup::Space;
-use super::super::patch;
 use super::super::rows::{Field, RowKind};
+use super::value::merge;
 use super::{Fold, owned};
 use crate::fact::{self, PartChange, PartDelta, PartFinal, PartOpened, PartTarget};
 
@@ -40,7 +40,7 @@ impl Fold<'_> {
         let mut sealed = Vec::new();
         let content = match &opened.content {
             Some(fact::Content::Text(text)) => Some(Content::Text(Chunked::of(text, &mut sealed))),
-            Some(content) => Some(self.content(content, &mut sealed)),
+            Some(content) => Some(self.content(content)),
             // A message that a call made has no text before there is some.
             None if kind == PartRole::Activity || self.message(&opened.message).is_some() => None,
             None => Some(Content::Text(Chunked::default())),
@@ -61,9 +61,8 @@ impl Fold<'_> {
             error: None,
             metadata: None,
         };
-        if let Some(metadata) = &opened.metadata {
-            patch::merge(&mut part.metadata, metadata.as_str());
-        }
+        let dropped = merge(&mut part.metadata, opened.metadata.as_ref());
+        self.note(dropped);
         let ordinal = self.append(turn, Body::Part(part));
         self.keep(RowKind::Text, ordinal, Field::TEXT, sealed);
         if kind != PartRole::Text || opened.part != opened.message {
@@ -82,9 +81,8 @@ impl Fold<'_> {
             part.subtype = owned(&opened.subtype);
             part.agent = owned(&opened.agent);
         }
-        if let Some(metadata) = &opened.metadata {
-            patch::merge(&mut part.metadata, metadata.as_str());
-        }
+        let dropped = merge(&mut part.metadata, opened.metadata.as_ref());
+        self.note(dropped);
     }
 
     /// Whether the message of this id exists because a call needed one.
@@ -121,13 +119,19 @@ impl Fold<'_> {
         if part.mark.is_final() {
             return self.diagnose("delta_after_final", Some(delta.part.to_string()));
         }
-        if let Some(metadata) = &delta.metadata {
-            patch::merge(&mut part.metadata, metadata.as_str());
-        }
+        let dropped = merge(&mut part.metadata, delta.metadata.as_ref());
         let mut sealed = Vec::new();
-        text_of(&mut part.content).push(&delta.text, &mut sealed);
+        let text = text_of(&mut part.content);
+        let room = text.has_room(&delta.text);
+        if room {
+            text.push(&delta.text, &mut sealed);
+        }
         if !sealed.is_empty() {
             self.keep(RowKind::Text, ordinal, Field::TEXT, sealed);
+        }
+        self.note(dropped);
+        if !room {
+            self.diagnose("text_full", Some(delta.part.to_string()));
         }
     }
 
@@ -145,29 +149,23 @@ impl Fold<'_> {
         let Some(ordinal) = ordinal else {
             return self.diagnose("final_for_unknown_part", Some(name.to_string()));
         };
+        let sealed = if let PartChange::Sealed(value) = &last.change { self.text(value) } else { None };
         match self.body_mut(Sequence::Timeline, ordinal) {
             Some(Body::Part(part)) => {
-                if let Some(metadata) = &last.metadata {
-                    patch::merge(&mut part.metadata, metadata.as_str());
-                }
+                let dropped = merge(&mut part.metadata, last.metadata.as_ref());
                 match &last.change {
                     PartChange::Closed if part.mark == Mark::Open => part.mark = Mark::Closed,
                     PartChange::Closed => {}
-                    PartChange::Sealed(value) => part.sealed = Some(value.to_string()),
+                    PartChange::Sealed(_) => part.sealed = sealed,
                     PartChange::Text(text) => self.final_text(ordinal, text),
                 }
+                self.note(dropped);
             }
-            Some(Body::Tool(tool)) => {
-                if let PartChange::Sealed(value) = &last.change {
-                    let result = tool.results.iter_mut().find(|result| result.message.as_deref() == Some(name));
-                    *result.map_or(&mut tool.message_sealed, |result| &mut result.sealed) = Some(value.to_string());
-                }
+            Some(Body::Tool(tool)) if sealed.is_some() => {
+                let result = tool.results.iter_mut().find(|result| result.message.as_deref() == Some(name));
+                *result.map_or(&mut tool.message_sealed, |result| &mut result.sealed) = sealed;
             }
-            Some(Body::Result(lone)) => {
-                if let PartChange::Sealed(value) = &last.change {
-                    lone.result.sealed = Some(value.to_string());
-                }
-            }
+            Some(Body::Result(lone)) if sealed.is_some() => lone.result.sealed = sealed,
             _ => {}
         }
     }

@@ -3,10 +3,11 @@
 use super::super::chunked::Chunked;
 use super::super::entry::{Body, LoneResult, PartRole, Sequence, Tool, ToolResult};
 use super::super::lookup::Space;
-use super::super::patch;
 use super::super::rows::{Field, RowKind};
-use super::{Fold, json, owned};
+use super::value::merge;
+use super::{Fold, owned};
 use crate::fact::{Json, Text, ToolChanged, ToolOp};
+use crate::limits::TOOL_RESULTS_MAX;
 
 impl Fold<'_> {
     pub(super) fn tool_changed(&mut self, changed: &ToolChanged<'_>) {
@@ -16,7 +17,7 @@ impl Fold<'_> {
             }
             ToolOp::Result { .. } => self.tool_result(changed),
             op => match self.find(Space::Tool, &changed.tool) {
-                Some(ordinal) => self.tool_step(ordinal, op, changed.metadata.as_ref()),
+                Some(ordinal) => self.tool_step(ordinal, &changed.tool, op, changed.metadata.as_ref()),
                 None => self.diagnose("tool_event_for_unknown_call", Some(changed.tool.to_string())),
             },
         }
@@ -41,9 +42,8 @@ impl Fold<'_> {
         if let Some(ordinal) = self.find(Space::Tool, &changed.tool) {
             if let Some(tool) = self.tool_mut(ordinal) {
                 name.clone_into(&mut tool.name);
-                if let Some(metadata) = &changed.metadata {
-                    patch::merge(&mut tool.metadata, metadata.as_str());
-                }
+                let dropped = merge(&mut tool.metadata, changed.metadata.as_ref());
+                self.note(dropped);
             }
             return;
         }
@@ -51,10 +51,9 @@ impl Fold<'_> {
         let message = self.owning_message(message, &changed.tool);
         let mut tool = new_tool(&changed.tool, name, &message);
         tool.agent = owned(agent);
-        tool.detail = detail.map(json);
-        if let Some(metadata) = &changed.metadata {
-            patch::merge(&mut tool.metadata, metadata.as_str());
-        }
+        tool.detail = detail.and_then(|detail| self.json(detail));
+        let dropped = merge(&mut tool.metadata, changed.metadata.as_ref());
+        self.note(dropped);
         let ordinal = self.append(turn, Body::Tool(tool));
         self.name(Space::Tool, &changed.tool, ordinal);
         self.name_message(&message, ordinal);
@@ -72,14 +71,24 @@ impl Fold<'_> {
         if fits { stated.to_owned() } else { tool.to_owned() }
     }
 
-    fn tool_step(&mut self, ordinal: i64, op: &ToolOp<'_>, metadata: Option<&Json<'_>>) {
+    fn tool_step(&mut self, ordinal: i64, id: &str, op: &ToolOp<'_>, metadata: Option<&Json<'_>>) {
+        let value = match op {
+            ToolOp::Progress { value } => self.json(value),
+            ToolOp::Failed { error } => self.json_if(error),
+            ToolOp::Sealed { value } => self.text(value),
+            _ => None,
+        };
         let Some(tool) = self.tool_mut(ordinal) else { return };
-        if let Some(metadata) = metadata {
-            patch::merge(&mut tool.metadata, metadata.as_str());
-        }
+        let dropped = merge(&mut tool.metadata, metadata);
         let mut sealed = Vec::new();
         let mut field = Field::ARGS;
+        let full = match op {
+            ToolOp::ArgsDelta { text } => !tool.args.has_room(text),
+            ToolOp::OutputDelta { text } => !tool.output.has_room(text),
+            _ => false,
+        };
         match op {
+            ToolOp::ArgsDelta { .. } | ToolOp::OutputDelta { .. } if full => {}
             ToolOp::ArgsDelta { text } => tool.args.push(text, &mut sealed),
             ToolOp::ArgsSet { text } => tool.args = Chunked::of(text, &mut sealed),
             ToolOp::OutputDelta { text } => {
@@ -87,54 +96,56 @@ impl Fold<'_> {
                 tool.output.push(text, &mut sealed);
             }
             ToolOp::ArgsEnd => tool.args_ended = true,
-            ToolOp::Progress { value } => tool.progress = Some(json(value)),
-            ToolOp::Failed { error } => {
+            ToolOp::Progress { .. } => tool.progress = value,
+            ToolOp::Failed { .. } => {
                 "failed".clone_into(&mut tool.status);
-                tool.error = error.as_ref().map(json);
+                tool.error = value;
             }
-            ToolOp::Sealed { value } => tool.sealed = Some(value.to_string()),
+            ToolOp::Sealed { .. } => tool.sealed = value,
             ToolOp::Started { .. } | ToolOp::Result { .. } => {}
         }
         if !sealed.is_empty() {
             self.keep(RowKind::Text, ordinal, field, sealed);
         }
+        self.note(dropped);
+        if full {
+            self.diagnose("text_full", Some(id.to_owned()));
+        }
     }
 
     fn tool_result(&mut self, changed: &ToolChanged<'_>) {
         let ToolOp::Result { message, content, status, reference, error, agent, detail } = &changed.op else { return };
-        let mut sealed = Vec::new();
-        let mut result = ToolResult {
+        let result = ToolResult {
             seq: self.seq,
             message: owned(message),
-            content: content.as_ref().map(|content| self.content(content, &mut sealed)),
+            content: content.as_ref().map(|content| self.content(content)),
             reference: owned(reference),
-            error: owned(error),
+            error: self.text_if(error),
             agent: owned(agent),
-            detail: detail.as_ref().map(json),
+            detail: self.json_if(detail),
             sealed: None,
-            metadata: None,
+            metadata: changed
+                .metadata
+                .as_ref()
+                .filter(|object| object.as_str().trim_start().starts_with('{'))
+                .and_then(|object| self.json(object)),
         };
-        if let Some(metadata) = &changed.metadata {
-            patch::merge(&mut result.metadata, metadata.as_str());
-        }
         let known = self.find(Space::Tool, &changed.tool);
-        let (ordinal, field) = match known.and_then(|ordinal| Some((ordinal, self.tool_mut(ordinal)?))) {
-            Some((ordinal, tool)) if tool.results.len() < Field::RESULTS_MAX => {
+        let ordinal = match known.and_then(|ordinal| Some((ordinal, self.tool_mut(ordinal)?))) {
+            Some((ordinal, tool)) if tool.results.len() < TOOL_RESULTS_MAX => {
                 let failed = error.is_some() || matches!(status.as_deref(), Some("failed" | "error"));
                 (if failed { "failed" } else { "succeeded" }).clone_into(&mut tool.status);
-                let field = Field::result(tool.results.len());
                 tool.results.push(result);
-                (ordinal, field)
+                ordinal
             }
             _ => {
                 if known.is_none() {
                     self.diagnose("result_for_unknown_call", Some(changed.tool.to_string()));
                 }
                 let turn = self.state.header.current;
-                (self.append(turn, Body::Result(LoneResult { tool: changed.tool.to_string(), result })), Field::result(0))
+                self.append(turn, Body::Result(LoneResult { tool: changed.tool.to_string(), result }))
             }
         };
-        self.keep(RowKind::Text, ordinal, field, sealed);
         if let Some(message) = message {
             self.name_message(message, ordinal);
         }

@@ -1,8 +1,11 @@
 //! Turns: begin, stage, end, and the owner's statement about the open one.
 
+use std::collections::BTreeSet;
+
 use super::super::entry::{Body, Interaction, InteractionStatus, Sequence, Turn};
 use super::super::lookup::Space;
-use super::{Fold, json, owned};
+use super::value::first_ids;
+use super::{Fold, owned};
 use crate::fact::{CurrentTurnAsserted, InteractionRequested, TurnEnded, TurnStarted, TurnStatus};
 
 impl Fold<'_> {
@@ -63,15 +66,15 @@ impl Fold<'_> {
         let Some(ordinal) = self.turn_of(ended.turn.as_deref()) else {
             return self.diagnose("turn_end_without_turn", None);
         };
+        let [error, result, usage] = [&ended.error, &ended.result, &ended.usage].map(|value| self.json_if(value));
         let Some(turn) = self.turn_mut(ordinal) else { return };
         turn.status = ended.status.to_string();
         turn.ended = true;
         turn.stage = None;
-        turn.error = ended.error.as_ref().map(json);
+        (turn.error, turn.result, turn.usage) = (error, result, usage);
         turn.retryable = ended.retryable;
-        turn.result = ended.result.as_ref().map(json);
-        turn.usage = ended.usage.as_ref().map(json);
-        turn.pending_tools = ended.pending_tools.iter().map(ToString::to_string).collect();
+        turn.pending_tools = first_ids(&ended.pending_tools);
+        turn.pending_tools_count = ended.pending_tools.len() as u64;
         let (id, parent) = (turn.id.clone(), turn.parent.clone());
         if self.state.header.current == Some(ordinal) {
             self.state.header.running = false;
@@ -102,16 +105,19 @@ impl Fold<'_> {
 
     /// Withdraws the pending interactions that `which` picks; a withdrawal is never a decision.
     fn withdraw(&mut self, which: impl Fn(Option<i64>, &Interaction) -> bool) {
-        for ordinal in self.state.header.pending.clone() {
-            let Some(entry) = self.state.entry(Sequence::Timeline, ordinal) else { continue };
-            let Body::Interaction(interaction) = &entry.body else { continue };
-            if which(entry.turn, interaction) {
-                self.state.header.pending.retain(|pending| *pending != ordinal);
-                if let Some(Body::Interaction(interaction)) = self.body_mut(Sequence::Timeline, ordinal) {
-                    interaction.status = InteractionStatus::Withdrawn;
-                }
+        let mut pending = std::mem::take(&mut self.state.header.pending);
+        pending.retain(|ordinal| {
+            let Some(entry) = self.state.entry(Sequence::Timeline, *ordinal) else { return true };
+            let Body::Interaction(interaction) = &entry.body else { return true };
+            if !which(entry.turn, interaction) {
+                return true;
             }
-        }
+            if let Some(Body::Interaction(interaction)) = self.body_mut(Sequence::Timeline, *ordinal) {
+                interaction.status = InteractionStatus::Withdrawn;
+            }
+            false
+        });
+        self.state.header.pending = pending;
     }
 
     pub(super) fn current_turn_asserted(&mut self, asserted: &CurrentTurnAsserted<'_>) {
@@ -130,7 +136,8 @@ impl Fold<'_> {
         }
         self.state.header.current = Some(ordinal);
         self.state.header.running = running;
-        self.withdraw(|_, asked| !current.pending.iter().any(|(id, _)| *id == asked.id));
+        let named: BTreeSet<&str> = current.pending.iter().map(|(id, _)| id.as_ref()).collect();
+        self.withdraw(|_, asked| !named.contains(asked.id.as_str()));
         for (id, request) in &current.pending {
             let request = Some(request.clone());
             let turn = Some(current.turn.clone());

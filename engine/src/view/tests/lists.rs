@@ -63,7 +63,7 @@ fn what_waits_is_listed_until_it_is_resolved_and_after_a_restart() {
     assert_eq!(everywhere(&fixture, 3), expected);
     let pending = fixture.engine.view().pending("b").unwrap();
     assert_eq!(pending.interactions().map(|asked| asked.id().to_owned()).collect::<Vec<_>>(), ["one", "three"]);
-    assert_eq!(pending.interactions().next().unwrap().request(), Some("{\"say\":\"yes?\"}"));
+    assert_eq!(pending.interactions().next().unwrap().request().unwrap().joined(), "{\"say\":\"yes?\"}");
     fixture.append("a", vec![resolved("one"), resolved("two"), resolved("three")]);
     assert_eq!(everywhere(&fixture, 100), expected[3..]);
     fixture.engine.checkpoint().unwrap();

@@ -93,7 +93,8 @@ impl Decoder {
                 ItemKind::Activity(part) => self.parts.insert(part.id().to_owned(), Known::Activity),
                 ItemKind::Tool(tool) => {
                     let known = Known::Tool(Call { id: tool.id().to_owned(), answered: tool.results().next().is_some() });
-                    let part = tool.detail().and_then(|part| Fields::parse(part).ok());
+                    let part = tool.detail().map(|part| part.joined());
+                    let part = part.as_deref().and_then(|part| Fields::parse(part).ok());
                     let part = part.and_then(|part| part.some("id").and_then(text_of));
                     self.parts.extend(part.map(|part| (part.into_owned(), known.clone())));
                     self.parts.insert(tool.id().to_owned(), known)

@@ -4,17 +4,9 @@ use serde_json::Value;
 use turnstore_storage::{Position, Seq, Stream};
 
 use super::*;
-use crate::adapter::aiui::{Payloads, project};
+use crate::adapter::aiui::project;
 use crate::event::{Body, Event};
 use crate::state::Session;
-
-struct Nothing;
-
-impl Payloads for Nothing {
-    fn payload(&self, _: u64, _: &str) -> Option<String> {
-        None
-    }
-}
 
 /// The texts of the messages by id, and the codes of all diagnostics.
 fn folded(lines: &[&str]) -> (Vec<(String, String)>, Vec<String>) {
@@ -26,7 +18,7 @@ fn folded(lines: &[&str]) -> (Vec<(String, String)>, Vec<String>) {
         session.reduce(&Event { position, session: Stream::FIRST, seq, recorded_at: 0, source, owner: stated.owner, body, ext: None });
         seq = seq.next();
     }
-    let projection = project(&session.state, &Nothing);
+    let projection = project(&session.state, &());
     let list = |key: &str| projection[key].as_array().cloned().unwrap_or_default();
     let text = |value: &Value, key: &str| value[key].as_str().unwrap_or_default().to_owned();
     let messages = list("messages").iter().map(|message| (text(message, "id"), text(message, "content"))).collect();
