@@ -144,11 +144,17 @@ pub(crate) fn write_session(
     write_marks(sink, frozen, up_to, superseded)?;
     let placed = Placed {
         last_position: frozen.last_position.get(),
+        recorded_at: frozen.recorded_at,
         open_epoch,
         opened_seq: frozen.opened_seq,
         pending: frozen.state.header().pending.clone(),
         checkpoints,
     };
+    let row = index::placed_row(frozen.stream);
+    sink.put_row(&row, up_to, &placed.to_bytes())?;
+    if let Some(version) = superseded {
+        sink.delete_row(&row, version)?;
+    }
     write_lists(sink, frozen, &placed)?;
     Ok(placed)
 }
@@ -209,7 +215,8 @@ fn write_lists(sink: &mut impl Sink, frozen: &Frozen, placed: &Placed) -> Result
     if let Some(old) = Position::new(frozen.placed.last_position).filter(|old| *old != frozen.last_position) {
         sink.delete_index(&index::recency_key(old));
     }
-    sink.put_index(&index::recency_key(frozen.last_position), &summary(frozen).to_bytes())?;
+    let summary = Summary::of(frozen.stream, &frozen.name, frozen.state.header(), frozen.recorded_at);
+    sink.put_index(&index::recency_key(frozen.last_position), &summary.to_bytes())?;
     let waits: std::collections::BTreeSet<i64> = placed.pending.iter().copied().collect();
     for gone in frozen.placed.pending.iter().filter(|ordinal| !waits.contains(ordinal)) {
         sink.delete_index(&index::pending_key(frozen.stream, *gone));
@@ -219,25 +226,7 @@ fn write_lists(sink: &mut impl Sink, frozen: &Frozen, placed: &Placed) -> Result
             sink.put_index(&index::pending_key(frozen.stream, *ordinal), &waiting.to_bytes())?;
         }
     }
-    sink.put_index(&index::placed_key(frozen.stream), &placed.to_bytes())
-}
-
-fn summary(frozen: &Frozen) -> Summary {
-    let header = frozen.state.header();
-    Summary {
-        stream: frozen.stream.get(),
-        name: frozen.name.to_string(),
-        title: header.title.clone(),
-        status: header.status.clone(),
-        last_seq: header.last_seq,
-        recorded_at: frozen.recorded_at,
-        turns: header.turns,
-        items: header.items,
-        diagnostics: u64::try_from(header.diagnostics).unwrap_or(0),
-        pending: header.pending.len() as u64,
-        queued: header.queue.len() as u64,
-        running: header.running,
-    }
+    Ok(())
 }
 
 /// What waits, when its page is in memory; otherwise its entry in the list is from an earlier checkpoint and stands.

@@ -65,14 +65,14 @@ impl Engine {
         let Opened { storage, tail } = open_storage(path, &options)?;
         rebuild::when_rows_are_of_another_build(&storage, &options.limits)?;
         let storage = Arc::new(storage);
-        let checkpoint = storage.checkpoint();
+        let (checkpoint, next_stream) = (storage.checkpoint(), Some(storage.next_stream()));
         let shared = Arc::new(Shared {
             id: storage.id(),
             open_epoch: storage.open_epoch(),
             opened_at: storage.head(),
             floor: RwLock::new(Some(Floor::Writing(storage.clone()))),
             cache: PageCache::new(options.limits.page_cache_bytes_max),
-            head: Mutex::new(Arc::new(Head { position: checkpoint, checkpoint, ..Head::default() })),
+            head: Mutex::new(Arc::new(Head { position: checkpoint, checkpoint, next_stream, ..Head::default() })),
             durable: Durable::default(),
             commits: AtomicU64::new(0),
             abandoned: AtomicBool::new(false),

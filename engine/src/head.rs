@@ -32,6 +32,8 @@ pub(crate) struct Head {
     pub(crate) position: Option<Position>,
     /// Rows hold everything at or below this position.
     pub(crate) checkpoint: Option<Position>,
+    /// The first number that no session had; `None` beside another process's writer, where every read is of the newest checkpoint.
+    pub(crate) next_stream: Option<Stream>,
     /// Sessions that are in memory: every one that changed after the checkpoint, and some that did not.
     pub(crate) sessions: BTreeMap<Stream, Shown>,
     /// Their ids.

@@ -1,13 +1,14 @@
 //! Keys and values of the index, and of the rows that the shell itself owns: what the checkpointer writes and readers look up.
 //!
-//! **Invariant:** keys sort as their fields do; the index speaks of the last checkpoint alone, what is newer is in the head.
+//! **Invariant:** keys sort as their fields do; the index speaks of the last checkpoint alone, what is newer is in the head, and what a
+//! session was before is in its rows.
 //!
 //! ```text
 //! recency     = 1 | !last position 8                 -> Summary          newest first
 //! pending     = 2 | stream 8 | ordinal, flipped 8    -> Waiting          one for each pending interaction
 //! checkpoint  = 3 | stream 8 | position 8            -> last seq then    one for each retained checkpoint of a session
-//! placed      = 4 | stream 8                         -> Placed           what the index holds of a session, so that it can be replaced
-//! row 16      = source marks by 64 bits of their name's digest -> Marks  (epoch 0)
+//! //! row 16      = source marks by 64 bits of their name's digest -> Marks  (epoch 0)
+//! row 17      = what the index holds of a session, so that it can be replaced, and how a view of that time lists it -> Placed
 //! ```
 //! All numbers in keys are big endian.
 
@@ -17,14 +18,16 @@ use bincode::{BorrowDecode, Encode};
 use turnstore_storage::{Position, RowKey, Stream};
 
 use crate::fact;
+use crate::state::Header;
 
 const RECENCY: u8 = 1;
 const PENDING: u8 = 2;
 const CHECKPOINT: u8 = 3;
-const PLACED: u8 = 4;
 
 /// Row kind of source marks; kinds below 16 belong to [`crate::state`].
 pub(crate) const MARKS_ROW: u8 = 16;
+/// Row kind of [`Placed`].
+pub(crate) const PLACED_ROW: u8 = 17;
 
 /// Bounds of a scan.
 pub(crate) type Bounds = (Bound<Vec<u8>>, Bound<Vec<u8>>);
@@ -52,6 +55,29 @@ pub(crate) struct Summary {
     pub(crate) pending: u64,
     pub(crate) queued: u64,
     pub(crate) running: bool,
+    /// Seq of the last event that touched the open turn.
+    pub(crate) touched: u64,
+}
+
+impl Summary {
+    /// What a header says of its session.
+    pub(crate) fn of(stream: Stream, name: &str, header: &Header, recorded_at: i64) -> Self {
+        Self {
+            stream: stream.get(),
+            name: name.to_owned(),
+            title: header.title.clone(),
+            status: header.status.clone(),
+            last_seq: header.last_seq,
+            recorded_at,
+            turns: header.turns,
+            items: header.items,
+            diagnostics: u64::try_from(header.diagnostics).unwrap_or(0),
+            pending: header.pending.len() as u64,
+            queued: header.queue.len() as u64,
+            running: header.running,
+            touched: header.touched,
+        }
+    }
 }
 
 /// A pending interaction at the checkpoint.
@@ -63,11 +89,13 @@ pub(crate) struct Waiting {
     pub(crate) seq: u64,
 }
 
-/// What the index holds of a session.
+/// What the index holds of a session. A row, so that it is known of past checkpoints too.
 #[derive(Encode, BorrowDecode, Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Placed {
     /// Position in its recency key: that of its last event.
     pub(crate) last_position: u64,
+    /// Milliseconds since 1970 of that event.
+    pub(crate) recorded_at: i64,
     /// The open epoch that wrote this.
     pub(crate) open_epoch: u64,
     /// The session's last seq when that epoch began: what is at or below it was last touched by an earlier process.
@@ -208,9 +236,9 @@ pub(crate) fn checkpoint_bounds(stream: Stream, at: Option<Position>) -> Bounds 
     (Bound::Included(key(CHECKPOINT, [stream.get(), 0])), Bound::Included(key(CHECKPOINT, [stream.get(), high])))
 }
 
-/// The key under which a session's [`Placed`] is.
-pub(crate) fn placed_key(stream: Stream) -> Vec<u8> {
-    key(PLACED, [stream.get()])
+/// The row of a session's [`Placed`].
+pub(crate) fn placed_row(stream: Stream) -> RowKey {
+    RowKey { stream, epoch: 0, kind: PLACED_ROW, ordinal: 0 }
 }
 
 /// The row of a source stream's mark.
@@ -246,7 +274,6 @@ pub(crate) fn belongs(key: &[u8]) -> Option<Belongs> {
         RECENCY => recency_position(key).map(Belongs::At),
         PENDING => pending_place(key).map(|(stream, _)| Belongs::To(stream)),
         CHECKPOINT => fields(CHECKPOINT, key).and_then(|[stream, _]| Stream::new(stream)).map(Belongs::To),
-        PLACED => fields(PLACED, key).and_then(|[stream]| Stream::new(stream)).map(Belongs::To),
         _ => None,
     }
 }
@@ -257,7 +284,6 @@ pub(crate) fn place(key: &[u8]) -> String {
         Some(&RECENCY) => recency_position(key).map(|last| format!("recency {last}")),
         Some(&PENDING) => pending_place(key).map(|(_, ordinal)| format!("pending {ordinal}")),
         Some(&CHECKPOINT) => checkpoint_position(key).map(|position| format!("checkpoint {position}")),
-        Some(&PLACED) => fields(PLACED, key).map(|[_]| "placed".to_owned()),
         _ => None,
     };
     place.unwrap_or_else(|| format!("index key {key:02x?}"))
@@ -269,7 +295,6 @@ pub(crate) fn shown(key: &[u8], value: &[u8]) -> String {
         Some(&RECENCY) => Summary::from_bytes(value).ok().map(|summary| format!("{summary:?}")),
         Some(&PENDING) => Waiting::from_bytes(value).ok().map(|waiting| format!("{waiting:?}")),
         Some(&CHECKPOINT) => value.first_chunk::<8>().map(|seq| format!("seq {}", u64::from_be_bytes(*seq))),
-        Some(&PLACED) => Placed::from_bytes(value).ok().map(|placed| format!("{placed:?}")),
         _ => None,
     };
     shown.unwrap_or_else(|| format!("{} bytes that do not read", value.len()))
@@ -310,7 +335,7 @@ mod tests {
         #[test]
         fn keys_of_one_family_are_not_read_as_another(number in 1_u64..) {
             prop_assert_eq!(pending_place(&recency_key(position(number))), None);
-            prop_assert_eq!(recency_position(&placed_key(stream(number))), None);
+            prop_assert_eq!(recency_position(&checkpoint_key(stream(number), position(number))), None);
         }
     }
 

@@ -16,6 +16,7 @@ mod options;
 mod read;
 mod rebuild;
 mod receipt;
+mod refold;
 mod shared;
 pub mod state;
 mod subscribe;

@@ -263,7 +263,4 @@ impl Source for Locked<'_, '_, '_> {
     fn row(&mut self, key: &RowKey) -> Result<Option<AlignedVec>, Error> {
         Ok(self.0.lock().row(key, None)?.map(|row| row.bytes))
     }
-    fn index(&mut self, key: &[u8]) -> Result<Option<Vec<u8>>, Error> {
-        Ok(self.0.lock().get_index(key)?)
-    }
 }

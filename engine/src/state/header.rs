@@ -33,6 +33,8 @@ pub struct Header {
     pub current: Option<i64>,
     /// Whether that turn is running.
     pub running: bool,
+    /// Seq of the last event that stated or changed that turn or an item of it.
+    pub touched: u64,
     /// Ordinals of the pending interactions, in the order of asking. [`crate::limits::PENDING_MAX`] bounds them where they come in.
     pub pending: Vec<i64>,
     /// The queue, in order: id and JSON.
@@ -41,4 +43,13 @@ pub struct Header {
     pub history_complete: Option<bool>,
     /// The owner's cursor to older history.
     pub older: Option<String>,
+}
+
+impl Header {
+    /// Takes in that entry `ordinal` of the timeline, an item of `turn`, was changed by `seq`.
+    pub(crate) fn touch(&mut self, ordinal: i64, turn: Option<i64>, seq: u64) {
+        if self.current.is_some() && (self.current == Some(ordinal) || self.current == turn) {
+            self.touched = self.touched.max(seq);
+        }
+    }
 }

@@ -35,6 +35,6 @@ pub use rows::{BadRow, Field, RowKind, RowRef, piece_ordinal};
 pub use session::{Need, Session, State};
 
 /// Changes whenever an archived type changes its shape: rows of another layout are folded again.
-pub const LAYOUT_FINGERPRINT: u64 = 2;
+pub const LAYOUT_FINGERPRINT: u64 = 3;
 /// Changes whenever the reducer would fold the same events differently.
 pub const SEMANTICS_FINGERPRINT: u64 = 2;

@@ -130,13 +130,17 @@ impl State {
         slot.page.entries.get(usize::try_from(ordinal.rem_euclid(PAGE_ENTRIES)).ok()?)?.as_ref()
     }
 
-    /// The entry for changing; marks its page as changed by `seq`.
+    /// The entry for changing; marks its page as changed by `seq`, and the open turn when it is of it.
     pub(crate) fn entry_mut(&mut self, sequence: Sequence, ordinal: i64, seq: u64) -> Option<&mut Entry> {
         let slot = self.pages.get_mut(&(sequence, ordinal.div_euclid(PAGE_ENTRIES)))?;
         slot.changed = seq;
         slot.archive.take();
         let page = Arc::make_mut(&mut slot.page);
-        page.entries.get_mut(usize::try_from(ordinal.rem_euclid(PAGE_ENTRIES)).ok()?)?.as_mut()
+        let entry = page.entries.get_mut(usize::try_from(ordinal.rem_euclid(PAGE_ENTRIES)).ok()?)?.as_mut()?;
+        if sequence == Sequence::Timeline {
+            self.header.touch(ordinal, entry.turn, seq);
+        }
+        Some(entry)
     }
 
     /// Puts an entry at an ordinal; the page must be in memory or new.

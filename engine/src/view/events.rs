@@ -61,6 +61,7 @@ impl View {
     pub fn session_name(&self, stream: Stream) -> Result<Option<String>, Error> {
         match self.head.sessions.get(&stream) {
             Some(shown) => Ok(Some(shown.name.to_string())),
+            None if self.look().is_later(stream) => Ok(None),
             None => Ok(self.shared.reader()?.stream_name(stream)?),
         }
     }

@@ -13,9 +13,9 @@ use super::View;
 use super::cache::Cached;
 use super::text::Named;
 use crate::error::Error;
-use crate::event;
 use crate::index::{self, Placed};
-use crate::state::{BadRow, Header, HeaderArchive, PAGE_ENTRIES, PageArchive, RowKind, RowRef, Sequence, Session, State};
+use crate::refold::{Refolded, refold};
+use crate::state::{BadRow, Header, HeaderArchive, PAGE_ENTRIES, PageArchive, RowKind, RowRef, Sequence, State};
 
 /// Kind under which the cache keeps contents of the log; no row has it.
 const PAYLOAD_KIND: u8 = u8::MAX;
@@ -120,14 +120,14 @@ impl<'v> Look<'v> {
     pub(crate) fn stream(&self, name: &str) -> Result<Option<Stream>, Error> {
         let cache = &self.view.shared.cache;
         if let Some(stream) = cache.stream(name) {
-            return Ok(Some(stream));
+            return Ok(Some(stream).filter(|stream| !self.is_later(*stream)));
         }
         if self.checkpoint()?.is_none() {
             return Ok(None);
         }
         let Some((stream, _)) = self.reader()?.stream(name)? else { return Ok(None) };
         cache.put_stream(Arc::from(name), stream);
-        Ok(Some(stream))
+        Ok(Some(stream).filter(|stream| !self.is_later(*stream)))
     }
 
     /// The session with this number, whose id the caller knows.
@@ -160,28 +160,59 @@ impl<'v> Look<'v> {
         Ok(Some(last.map_or(0, Seq::get)))
     }
 
-    /// Folds a session from its first event up to `last`, or to this look's position. Memory grows with the session: this is the rare
-    /// way, taken when a row is lost.
+    /// Folds a session from its first event up to `last`, or to this look's position: the rare way, taken when a row is lost.
     fn refold(&self, stream: Stream, last: Option<u64>) -> Result<Arc<State>, Error> {
         let cache = &self.view.shared.cache;
         if let Some(state) = last.and_then(|last| cache.refolded(stream, last)) {
             return Ok(state);
         }
-        let position = self.position()?;
-        let mut session = Session::empty();
-        for frame in self.reader()?.frames_of(stream, Seq::FIRST)? {
-            for entry in frame?.entries() {
-                let entry = entry?;
-                let beyond = last.is_some_and(|last| entry.seq.get() > last) || Some(entry.position) > position;
-                if entry.stream == stream && !beyond {
-                    let event = event::decode(entry.position, stream, entry.seq, entry.bytes);
-                    session.reduce(&event.map_err(|source| Error::Event { position: entry.position, source })?);
-                }
-            }
-        }
-        let state = session.state;
+        let state = self.refolded(stream, last)?.session.state;
         cache.put_refolded(stream, state.header().last_seq, state.clone());
         Ok(state)
+    }
+
+    fn refolded(&self, stream: Stream, last: Option<u64>) -> Result<Refolded, Error> {
+        let position = self.position()?;
+        refold(self.reader()?, stream, |at, seq| Some(at) <= position && last.is_none_or(|last| seq.get() <= last))
+    }
+
+    /// Whether a session came to be after this look's position.
+    pub(crate) fn is_later(&self, stream: Stream) -> bool {
+        self.view.head.next_stream.is_some_and(|next| stream >= next)
+    }
+
+    /// Where a session that is not in memory was placed at this look's checkpoint; `None` when that row is lost.
+    fn placed(&self, stream: Stream) -> Result<Option<Placed>, Error> {
+        Ok(self.row(&index::placed_row(stream))?.and_then(|(_, bytes)| Placed::from_bytes(&bytes).ok()))
+    }
+
+    /// Position and time of the last event that a session in rows had at this look's position; `None` when it had none.
+    pub(crate) fn last_event(&self, stream: Stream) -> Result<Option<(Position, i64)>, Error> {
+        let known = self.placed(stream)?.and_then(|placed| Some((Position::new(placed.last_position)?, placed.recorded_at)));
+        match known {
+            Some(last) => Ok(Some(last)),
+            None => self.refolded(stream, None).map(|folded| Some((folded.last_position?, folded.recorded_at))),
+        }
+    }
+
+    /// Last seq of a session in rows, which is at `last_seq`, when the process that writes the store opened it: what is older was written
+    /// by a process that is gone.
+    pub(crate) fn opened_seq(&self, stream: Stream, last_seq: u64) -> Result<u64, Error> {
+        let cache = &self.view.shared.cache;
+        let key = RowKey { stream, epoch: 0, kind: OPENED_KIND, ordinal: 0 };
+        // Another process's writer can go at any moment, without a new checkpoint.
+        let clock = self.view.head.checkpoint.filter(|_| !self.follows);
+        if let Some(Cached::Opened(seq)) = clock.and_then(|clock| cache.get(&key, clock.get())) {
+            return Ok(seq);
+        }
+        let reader = self.reader()?;
+        let (epoch, lives) = (reader.open_epoch().get(), !reader.at_rest());
+        let placed = self.placed(stream)?.filter(|placed| placed.open_epoch == epoch && lives);
+        let seq = placed.map_or(last_seq, |placed| placed.opened_seq);
+        if let Some(clock) = clock {
+            cache.put(key, clock, clock.get(), Cached::Opened(seq));
+        }
+        Ok(seq)
     }
 }
 
@@ -195,6 +226,7 @@ pub(crate) struct Outline {
     pub(crate) shelf_next: i64,
     pub(crate) diagnostics: i64,
     pub(crate) current: Option<i64>,
+    pub(crate) touched: u64,
 }
 
 impl Outline {
@@ -248,6 +280,7 @@ impl<'l> Found<'l> {
             shelf_next: header.shelf_next,
             diagnostics: header.diagnostics,
             current: header.current,
+            touched: header.touched,
         };
         let saved = state.saved();
         Self { look, stream, name, outline, top: Top::Memory(state), saved, opened_seq, whole: false }
@@ -263,6 +296,7 @@ impl<'l> Found<'l> {
             shelf_next: archived.shelf_next.to_native(),
             diagnostics: archived.diagnostics.to_native(),
             current: archived.current.as_ref().map(|current| current.to_native()),
+            touched: archived.touched.to_native(),
         };
         let saved = outline.last_seq;
         Self { look, stream, name, outline, top: Top::Row(header), saved, opened_seq: None, whole: false }
@@ -402,24 +436,10 @@ impl<'l> Found<'l> {
 
     /// Last seq of the session when the process that writes the store opened it: what is older was written by a process that is gone.
     pub(crate) fn opened_seq(&self) -> Result<u64, Trouble> {
-        if let Some(opened) = self.opened_seq {
-            return Ok(opened);
+        match self.opened_seq {
+            Some(opened) => Ok(opened),
+            None => Ok(self.look.opened_seq(self.stream, self.outline.last_seq)?),
         }
-        let cache = &self.look.view.shared.cache;
-        let key = RowKey { stream: self.stream, epoch: 0, kind: OPENED_KIND, ordinal: 0 };
-        let clock = self.look.checkpoint()?;
-        if let Some(Cached::Opened(seq)) = clock.and_then(|clock| cache.get(&key, clock.get())) {
-            return Ok(seq);
-        }
-        let reader = self.look.reader()?;
-        let placed = reader.index_get(&index::placed_key(self.stream))?;
-        let placed = placed.and_then(|bytes| Placed::from_bytes(&bytes).ok()).unwrap_or_default();
-        let now = placed.open_epoch == reader.open_epoch().get() && !reader.at_rest();
-        let seq = if now { placed.opened_seq } else { self.outline.last_seq };
-        if let Some(clock) = clock {
-            cache.put(key, clock, clock.get(), Cached::Opened(seq));
-        }
-        Ok(seq)
     }
 }
 

@@ -25,8 +25,8 @@ pub(crate) struct Leaves {
     pub(crate) seq: u64,
     /// What is at or below it was last touched by a process that is gone.
     pub(crate) opened_seq: u64,
-    /// The open turn, when something of it was touched in this opening that need not be in the answer.
-    pub(crate) alive: Option<i64>,
+    /// The open or last turn, and the seq that touched it last: what the header says, wherever its items are.
+    pub(crate) current: Option<(i64, u64)>,
     pages: BTreeMap<i64, PageArchive>,
     pieces: BTreeMap<i64, Arc<str>>,
     /// Contents that stay in the log.
@@ -40,7 +40,7 @@ impl Leaves {
             epoch: found.outline.epoch,
             seq: found.outline.last_seq,
             opened_seq: 0,
-            alive: None,
+            current: found.outline.current.map(|current| (current, found.outline.touched)),
             pages: BTreeMap::new(),
             pieces: BTreeMap::new(),
             payloads: BTreeMap::new(),
@@ -70,12 +70,24 @@ impl Leaves {
         page.get().entries.get(place)?.as_ref()
     }
 
-    /// Whether anything here of a turn was touched by the process that writes the store now.
-    pub(crate) fn touched(&self, turn: i64) -> bool {
-        let of_turn = |entry: &ArchivedEntry| {
-            entry.turn.as_ref().is_some_and(|of| of.to_native() == turn) && entry.last_seq.to_native() > self.opened_seq
+    /// Whether a turn was touched by the process that writes the store now: of the session's open turn the header knows, of another one
+    /// its own entry and the items of it that are here.
+    pub(crate) fn observed(&self, turn: i64) -> bool {
+        if let Some((_, touched)) = self.current.filter(|(current, _)| *current == turn) {
+            return observed(touched, self.opened_seq);
+        }
+        if !observed(self.seq, self.opened_seq) {
+            return false;
+        }
+        let of_turn = |ordinal: i64, entry: &ArchivedEntry| {
+            let is = ordinal == turn || entry.turn.as_ref().is_some_and(|of| of.to_native() == turn);
+            is && observed(entry.last_seq.to_native(), self.opened_seq)
         };
-        self.pages.values().flat_map(|page| page.get().entries.iter()).filter_map(|entry| entry.as_ref()).any(of_turn)
+        let entries = |(page, archive): (&i64, &PageArchive)| {
+            let first = page * PAGE_ENTRIES;
+            (first..).zip(archive.get().entries.iter()).any(|(ordinal, entry)| entry.as_ref().is_some_and(|entry| of_turn(ordinal, entry)))
+        };
+        self.pages.iter().any(|page| entries(page))
     }
 
     pub(crate) fn piece(&self, ordinal: i64, field: Field, index: u32) -> Option<&str> {
@@ -140,24 +152,19 @@ impl Leaves {
         Ok(())
     }
 
-    /// Finds out whether turns that have not ended are still observed. Cost: one page, and one index entry for a session not in memory.
+    /// Finds out which process saw the turns last that have not ended. Cost: nothing, or one row for a session not in memory.
     pub(crate) fn observe(&mut self, found: &Found<'_>) -> Result<(), Trouble> {
-        let open = |entry: &Option<&ArchivedEntry>| matches!(entry.map(|entry| &entry.body), Some(ArchivedBody::Turn(turn)) if !turn.ended);
-        let any = self.pages.values().any(|page| page.get().entries.iter().any(|entry| open(&entry.as_ref())));
-        if !any {
-            return Ok(());
-        }
-        self.opened_seq = found.opened_seq()?;
-        let Some(current) = found.outline.current.filter(|_| found.outline.last_seq > self.opened_seq) else { return Ok(()) };
-        let last = found.page(Sequence::Timeline, (found.outline.next - 1).div_euclid(PAGE_ENTRIES))?;
-        let touched = |entry: &ArchivedEntry| {
-            entry.turn.as_ref().is_some_and(|turn| turn.to_native() == current) && entry.last_seq.to_native() > self.opened_seq
-        };
-        if last.get().entries.iter().filter_map(|entry| entry.as_ref()).any(touched) {
-            self.alive = Some(current);
+        let open = |entry: &ArchivedEntry| matches!(&entry.body, ArchivedBody::Turn(turn) if !turn.ended);
+        if self.pages.values().any(|page| page.get().entries.iter().filter_map(|entry| entry.as_ref()).any(open)) {
+            self.opened_seq = found.opened_seq()?;
         }
         Ok(())
     }
+}
+
+/// Whether what was last touched by `seq` was touched by the process that writes the store now, which found the session at `opened_seq`.
+pub(crate) fn observed(seq: u64, opened_seq: u64) -> bool {
+    seq > opened_seq
 }
 
 /// Contents of the log up to this size stand whole in a window; larger ones are a preview and a reference.

@@ -1,6 +1,6 @@
 //! Interactions that wait for an answer: of one session, and of all.
 //!
-//! **Invariant:** what a session's header lists as pending is found, or the session is folded again: nothing that waits is left out.
+//! **Invariant:** what waits is listed as it was at the view's position. What a session's header lists as pending is found, or the session is folded again: nothing that waits is left out.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -117,7 +117,8 @@ impl View {
 
     /// What waits for an answer in any session, up to `pending_max` (at most `window_items_max`), after `cursor` when there is one.
     ///
-    /// Cost: proportional to what is listed and to the sessions in memory; ten thousand idle sessions cost nothing.
+    /// Cost: proportional to what is listed, to the sessions in memory and to those that changed since the view was taken; ten thousand
+    /// idle sessions cost nothing.
     /// Errors: [`Error::Window`], [`Error::Cursor`].
     pub fn pending_everywhere(&self, pending_max: usize, cursor: Option<&PendingCursor>) -> Result<PendingPage, Error> {
         let limit = self.list_limit(pending_max)?;
@@ -125,8 +126,9 @@ impl View {
         let after = cursor.map(|cursor| cursor.after);
         let look = self.look();
         let mut listed = BTreeMap::<Place, PendingInteraction>::new();
-        self.pending_in_memory(&look, after, limit + 1, &mut listed)?;
-        self.pending_in_index(&look, after, limit + 1, &mut listed)?;
+        let moved = look.moved()?;
+        self.pending_apart(&look, &moved, after, limit + 1, &mut listed)?;
+        self.pending_in_index(&look, &moved, after, limit + 1, &mut listed)?;
         let more = listed.len() > limit;
         let kept: Vec<(Place, PendingInteraction)> = listed.into_iter().take(limit).collect();
         let last = kept.last().filter(|_| more).map(|(place, _)| *place);
@@ -134,30 +136,36 @@ impl View {
         Ok(PendingPage { pending: kept.into_iter().map(|(_, pending)| pending).collect(), cursor })
     }
 
-    fn pending_in_memory(
+    /// What waits in sessions of which the index does not say what they were at the view's position.
+    fn pending_apart(
         &self,
         look: &Look<'_>,
+        moved: &BTreeMap<Stream, Arc<str>>,
         after: Option<Place>,
         limit: usize,
         listed: &mut BTreeMap<Place, PendingInteraction>,
     ) -> Result<(), Error> {
-        for (stream, shown) in &self.head.sessions {
-            if shown.state.header().pending.is_empty() || after.is_some_and(|(last, _)| *stream < last) {
-                continue;
-            }
-            let Some(found) = look.find(&shown.name)? else { continue };
+        let shown = self.head.sessions.iter().filter(|(_, shown)| !shown.state.header().pending.is_empty());
+        let mut apart: BTreeMap<Stream, &Arc<str>> = shown.map(|(stream, shown)| (*stream, &shown.name)).collect();
+        apart.extend(moved.iter().map(|(stream, name)| (*stream, name)));
+        for (stream, name) in apart.into_iter().filter(|(stream, _)| after.is_none_or(|(last, _)| *stream >= last)) {
+            let found = match moved.contains_key(&stream) {
+                true => look.find_in_rows(stream, name.clone())?,
+                false => look.find(name)?,
+            };
+            let Some(found) = found else { continue };
             let of_session = read_found(&found, |found| {
                 let mut leaves = Leaves::new(found);
                 let mut ordinals = found.pending();
                 ordinals.sort_unstable();
-                ordinals.retain(|ordinal| after.is_none_or(|after| (*stream, *ordinal) > after));
+                ordinals.retain(|ordinal| after.is_none_or(|after| (stream, *ordinal) > after));
                 ordinals.truncate(limit);
                 ordinals
                     .into_iter()
                     .map(|ordinal| Ok((ordinal, waiting(&mut leaves, found, ordinal)?)))
                     .collect::<Result<Vec<_>, Trouble>>()
             })?;
-            listed.extend(of_session.into_iter().map(|(ordinal, pending)| ((*stream, ordinal), pending)));
+            listed.extend(of_session.into_iter().map(|(ordinal, pending)| ((stream, ordinal), pending)));
             if listed.len() >= limit {
                 break;
             }
@@ -168,6 +176,7 @@ impl View {
     fn pending_in_index(
         &self,
         look: &Look<'_>,
+        moved: &BTreeMap<Stream, Arc<str>>,
         after: Option<Place>,
         limit: usize,
         listed: &mut BTreeMap<Place, PendingInteraction>,
@@ -180,7 +189,7 @@ impl View {
         for entry in look.reader()?.index(index::borrowed(&index::pending_bounds(after)), Direction::Forward)? {
             let (key, value) = entry?;
             let Some((stream, ordinal)) = index::pending_place(&key) else { continue };
-            if self.head.sessions.contains_key(&stream) {
+            if self.head.sessions.contains_key(&stream) || moved.contains_key(&stream) || look.is_later(stream) {
                 continue;
             }
             if name.as_ref().is_none_or(|(known, _)| *known != stream) {

@@ -1,17 +1,18 @@
 //! The list of sessions, most recently changed first, and one session's head.
 //!
-//! **Invariant:** a session is listed once: as it is in memory, else as the index has it.
-//! **Absent:** time travel: the list answers at the head, from an index of the last checkpoint and what is in memory above it.
+//! **Invariant:** a session is listed once, as it was at the view's position: as it is in the view's memory, else as the index has it,
+//! else, when it has changed since, as the rows of the view's checkpoint have it.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use turnstore_storage::{Direction, Position, Seq, Stream};
+use turnstore_storage::{Direction, Frame, IndexEntries, Position, Seq, Stream};
 
 use super::View;
-use super::found::{Found, Look, Trouble};
+use super::found::{Found, Look, Trouble, read_found};
+use super::leaves::observed;
 use crate::cursor::{SessionsCursor, store_digest};
 use crate::error::Error;
-use crate::head::Shown;
 use crate::index::{self, Summary};
 use crate::state::Header;
 
@@ -70,27 +71,8 @@ pub struct SessionHead {
     pub unobserved: bool,
 }
 
-fn of_shown(shown: &Shown) -> SessionSummary {
-    let header = shown.state.header();
-    let observed = header.last_seq > shown.opened_seq;
-    SessionSummary {
-        id: shown.name.to_string(),
-        title: header.title.clone(),
-        status: header.status.clone(),
-        last_position: shown.last_position,
-        last_seq: header.last_seq,
-        recorded_at: shown.recorded_at,
-        turns: header.turns,
-        items: header.items,
-        diagnostics: u64::try_from(header.diagnostics).unwrap_or(0),
-        pending: header.pending.len() as u64,
-        queued: header.queue.len() as u64,
-        running: header.running && observed,
-        unobserved: header.running && !observed,
-    }
-}
-
-fn of_index(last_position: Position, summary: Summary, observed: bool) -> SessionSummary {
+fn listed(last_position: Position, summary: Summary, opened_seq: u64) -> SessionSummary {
+    let observed = observed(summary.touched, opened_seq);
     SessionSummary {
         id: summary.name,
         title: summary.title,
@@ -111,33 +93,31 @@ fn of_index(last_position: Position, summary: Summary, observed: bool) -> Sessio
 impl View {
     /// Sessions by recency, up to `sessions_max` of them (at most `window_items_max`), after `cursor` when there is one.
     ///
-    /// A session that changes while the list is being paged moves to its front, before the cursor. Cost: proportional to what is listed
-    /// and to the sessions in memory. Errors: [`Error::Window`], [`Error::Cursor`].
+    /// A session that changes while the list is being paged with newer views moves to its front, before the cursor. Cost: proportional to
+    /// what is listed, to the sessions in memory and to those that changed since the view was taken. Errors: [`Error::Window`],
+    /// [`Error::Cursor`].
     pub fn sessions(&self, sessions_max: usize, cursor: Option<&SessionsCursor>) -> Result<SessionsPage, Error> {
         let limit = self.list_limit(sessions_max)?;
         cursor.map_or(Ok(()), |cursor| cursor.check(self.shared.id))?;
         let below = cursor.map(|cursor| cursor.below);
         let look = self.look();
-        let mut shown: Vec<(Position, Stream)> = self.head.sessions.iter().map(|(stream, shown)| (shown.last_position, *stream)).collect();
-        let in_memory: BTreeSet<Stream> = shown.iter().map(|(_, stream)| *stream).collect();
-        shown.retain(|(position, _)| below.is_none_or(|below| *position < below));
-        shown.sort_unstable_by(|one, two| two.cmp(one));
-        let mut shown = shown.into_iter().peekable();
-        let mut indexed = Indexed::open(&look, below, in_memory)?;
+        let mut apart = apart(&look, below)?.into_iter().peekable();
+        let mut indexed = Indexed::open(&look, below)?;
         let mut sessions = Vec::new();
         while sessions.len() <= limit {
-            let from_memory = shown.peek().map(|(position, _)| *position);
-            let from_index = indexed.peek()?.map(|(position, _)| position);
-            if from_memory.is_none() && from_index.is_none() {
-                break;
-            }
-            if from_memory >= from_index {
-                let stream = shown.next().map(|(_, stream)| stream);
-                sessions.extend(stream.and_then(|stream| self.head.sessions.get(&stream)).map(of_shown));
-            } else if let Some((position, summary)) = indexed.next.take() {
-                let observed = indexed.observed(&summary)?;
-                sessions.push(of_index(position, summary, observed));
-            }
+            let next_apart = apart.peek().map(|(position, _)| *position);
+            let next_indexed = indexed.peek()?;
+            sessions.push(match (next_apart, next_indexed) {
+                (None, None) => break,
+                (of_apart, of_indexed) if of_apart >= of_indexed => match apart.next() {
+                    Some((position, place)) => place.summary(&look, position)?,
+                    None => break,
+                },
+                _ => match indexed.take()? {
+                    Some(session) => session,
+                    None => break,
+                },
+            });
         }
         let more = sessions.len() > limit;
         sessions.truncate(limit);
@@ -166,43 +146,142 @@ impl View {
 
 fn head_of(found: &Found<'_>) -> Result<SessionHead, Trouble> {
     let header = found.header()?;
-    let unobserved = header.running && header.last_seq <= found.opened_seq()?;
+    let unobserved = header.running && !observed(header.touched, found.opened_seq()?);
     Ok(SessionHead { id: found.name.to_string(), last_seq: Seq::new(header.last_seq), header, unobserved })
 }
 
-/// Sessions of the index that are not in memory, newest first.
+/// A session of which the index does not say what it was at the view's position.
+enum Apart {
+    /// In the view's memory.
+    Shown(Stream),
+    /// Changed after the view's position.
+    Moved { stream: Stream, name: Arc<str>, recorded_at: i64 },
+}
+
+/// Sessions in memory, and those that have changed since, newest first.
+fn apart(look: &Look<'_>, below: Option<Position>) -> Result<Vec<(Position, Apart)>, Error> {
+    let shown = look.view.head.sessions.iter().map(|(stream, shown)| (shown.last_position, Apart::Shown(*stream)));
+    let mut apart: Vec<(Position, Apart)> = shown.collect();
+    for (stream, name) in look.moved()? {
+        let last = look.last_event(stream)?;
+        apart.extend(last.map(|(position, recorded_at)| (position, Apart::Moved { stream, name, recorded_at })));
+    }
+    apart.retain(|(position, _)| below.is_none_or(|below| *position < below));
+    apart.sort_unstable_by_key(|(position, _)| std::cmp::Reverse(*position));
+    Ok(apart)
+}
+
+impl Apart {
+    fn summary(self, look: &Look<'_>, position: Position) -> Result<SessionSummary, Error> {
+        match self {
+            Self::Shown(stream) => {
+                let shown = look.view.head.sessions.get(&stream).ok_or_else(|| lost(stream))?;
+                let summary = Summary::of(stream, &shown.name, shown.state.header(), shown.recorded_at);
+                Ok(listed(position, summary, shown.opened_seq))
+            }
+            Self::Moved { stream, name, recorded_at } => {
+                let (summary, opened_seq) = in_rows(look, stream, name, recorded_at)?;
+                Ok(listed(position, summary, opened_seq))
+            }
+        }
+    }
+}
+
+fn lost(stream: Stream) -> Error {
+    Error::NoSession { session: format!("number {stream}") }
+}
+
+/// What the rows of the look's checkpoint say of a session.
+fn in_rows(look: &Look<'_>, stream: Stream, name: Arc<str>, recorded_at: i64) -> Result<(Summary, u64), Error> {
+    let found = look.find_in_rows(stream, name)?.ok_or_else(|| lost(stream))?;
+    read_found(&found, |found| Ok((Summary::of(stream, &found.name, &found.header()?, recorded_at), found.opened_seq()?)))
+}
+
+impl Look<'_> {
+    /// Sessions that are not in memory and changed after this look's position, with their ids: the index has them as they are now. None
+    /// in a view that was just taken. Cost: proportional to them.
+    pub(super) fn moved(&self) -> Result<BTreeMap<Stream, Arc<str>>, Error> {
+        let mut moved = BTreeMap::new();
+        let (Some(_), Some(at)) = (self.checkpoint()?, self.position()?) else { return Ok(moved) };
+        for entry in self.reader()?.index(index::borrowed(&index::recency_bounds(None)), Direction::Forward)? {
+            let (key, value) = entry?;
+            let Some(position) = index::recency_position(&key) else { continue };
+            if position <= at {
+                break;
+            }
+            let (stream, name) = match Summary::from_bytes(&value) {
+                Ok(Summary { stream, name, .. }) => (Stream::new(stream), name),
+                Err(_) => self.at_position(position)?,
+            };
+            let stream = stream.filter(|stream| !self.is_later(*stream) && !self.view.head.sessions.contains_key(stream));
+            moved.extend(stream.map(|stream| (stream, Arc::from(name))));
+        }
+        Ok(moved)
+    }
+
+    /// The session of an event, with its id.
+    fn at_position(&self, position: Position) -> Result<(Option<Stream>, String), Error> {
+        let frame = self.reader()?.frames(position)?.next().transpose()?;
+        let entries = frame.iter().flat_map(Frame::entries);
+        let stream = entries.filter_map(Result::ok).find(|entry| entry.position == position).map(|entry| entry.stream);
+        let name = match stream {
+            Some(stream) => self.reader()?.stream_name(stream)?,
+            None => None,
+        };
+        Ok((stream, name.unwrap_or_default()))
+    }
+}
+
+/// Sessions of the index that are not in memory, newest first: those that did not change after the view's position.
 struct Indexed<'l> {
     look: &'l Look<'l>,
-    entries: Option<turnstore_storage::IndexEntries>,
-    in_memory: BTreeSet<Stream>,
-    next: Option<(Position, Summary)>,
+    entries: Option<IndexEntries>,
+    next: Option<(Position, Result<Summary, Stream>)>,
 }
 
 impl<'l> Indexed<'l> {
-    fn open(look: &'l Look<'l>, below: Option<Position>, in_memory: BTreeSet<Stream>) -> Result<Self, Error> {
-        let entries = match look.checkpoint()? {
-            Some(_) => Some(look.reader()?.index(index::borrowed(&index::recency_bounds(below)), Direction::Forward)?),
-            None => None,
+    fn open(look: &'l Look<'l>, below: Option<Position>) -> Result<Self, Error> {
+        let entries = match (look.checkpoint()?, look.position()?) {
+            (Some(_), Some(at)) => {
+                let below = below.map_or(at.next(), |below| below.min(at.next()));
+                Some(look.reader()?.index(index::borrowed(&index::recency_bounds(Some(below))), Direction::Forward)?)
+            }
+            _ => None,
         };
-        Ok(Self { look, entries, in_memory, next: None })
+        Ok(Self { look, entries, next: None })
     }
 
-    fn peek(&mut self) -> Result<Option<(Position, &Summary)>, Error> {
+    /// The place of the next one in the list.
+    fn peek(&mut self) -> Result<Option<Position>, Error> {
         while self.next.is_none() {
             let Some(entry) = self.entries.as_mut().and_then(Iterator::next) else { break };
             let (key, value) = entry?;
             let Some(position) = index::recency_position(&key) else { continue };
-            let Ok(summary) = Summary::from_bytes(&value) else { continue };
-            let known = Stream::new(summary.stream).is_none_or(|stream| self.in_memory.contains(&stream));
-            self.next = (!known).then_some((position, summary));
+            // The list is disposable too: which session an entry is of, the log knows.
+            let (stream, summary) = match Summary::from_bytes(&value) {
+                Ok(summary) => (Stream::new(summary.stream), Some(summary)),
+                Err(_) => (self.look.at_position(position)?.0, None),
+            };
+            let stream = stream.filter(|stream| !self.look.view.head.sessions.contains_key(stream));
+            self.next = stream.map(|stream| (position, summary.ok_or(stream)));
         }
-        Ok(self.next.as_ref().map(|(position, summary)| (*position, summary)))
+        Ok(self.next.as_ref().map(|(position, _)| *position))
     }
 
-    /// Whether the process that heard the session's last event still writes the store.
-    fn observed(&self, summary: &Summary) -> Result<bool, Error> {
-        let (true, Some(stream)) = (summary.running, Stream::new(summary.stream)) else { return Ok(false) };
-        let Some(found) = self.look.find_in_rows(stream, summary.name.as_str().into())? else { return Ok(false) };
-        super::found::read_found(&found, |found| Ok(summary.last_seq > found.opened_seq()?))
+    fn take(&mut self) -> Result<Option<SessionSummary>, Error> {
+        let Some((position, summary)) = self.next.take() else { return Ok(None) };
+        let (summary, opened_seq) = match summary {
+            Ok(summary) => {
+                let stream = Stream::new(summary.stream).filter(|_| summary.running);
+                let opened_seq = stream.map_or(Ok(0), |stream| self.look.opened_seq(stream, summary.last_seq))?;
+                (summary, opened_seq)
+            }
+            Err(stream) => {
+                let name = self.look.reader()?.stream_name(stream)?.unwrap_or_default();
+                let recorded_at = self.look.last_event(stream)?.map_or(0, |(_, recorded_at)| recorded_at);
+                in_rows(self.look, stream, Arc::from(name), recorded_at)?
+            }
+        };
+        Ok(Some(listed(position, summary, opened_seq)))
     }
 }

@@ -59,13 +59,10 @@ impl<'p> TurnRef<'p> {
     /// Whether it has not ended, and was last touched by a process that no longer writes the store. Derived, never stored: what the host
     /// appends next decides. A turn of which nobody said that it runs stays `unknown`.
     ///
-    /// What counts as touching it: its own entry, the items of it in the same page, and for the open turn the newest items of the session.
+    /// What counts as touching it: whatever changed the turn or an item of it. Of a turn that is not the session's open one, items in
+    /// other pages are not looked for.
     pub fn unobserved(&self) -> bool {
-        if self.turn.ended || self.turn.status == *"unknown" || self.leaves.alive == Some(self.ordinal) {
-            return false;
-        }
-        self.entry.last_seq.to_native() <= self.leaves.opened_seq
-            && (self.leaves.seq <= self.leaves.opened_seq || !self.leaves.touched(self.ordinal))
+        !self.turn.ended && self.turn.status != *"unknown" && !self.leaves.observed(self.ordinal)
     }
 
     /// Whether a terminal status was stated.

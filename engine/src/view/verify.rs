@@ -134,9 +134,6 @@ impl Source for NoRows {
     fn row(&mut self, _key: &RowKey) -> Result<Option<AlignedVec>, Error> {
         Ok(None)
     }
-    fn index(&mut self, _key: &[u8]) -> Result<Option<Vec<u8>>, Error> {
-        Ok(None)
-    }
 }
 
 /// Sessions on their way through the log.

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rkyv::util::AlignedVec;
-use turnstore_storage::{BatchKey, KeyRecord, Position, Reader, RowKey, Seq, Stream};
+use turnstore_storage::{BatchKey, KeyRecord, Position, Reader, RowKey, Stream};
 
 use super::sources::Sources;
 use crate::checkpointer::Frozen;
 use crate::error::Error;
-use crate::event::{self, Body, Event};
+use crate::event::{Body, Event};
 use crate::index::{self, Placed};
+use crate::refold::{Refolded, refold};
 use crate::state::{BadRow, RowKind, Session};
 
 /// Everything that the writer knows of a session.
@@ -51,32 +52,36 @@ impl Desk {
 
     /// A session whose rows end at seq `last`; `None` when they do not, or do not read. `opened_seq` is what an earlier process wrote.
     pub(crate) fn load(rows: &mut dyn Source, name: Arc<str>, stream: Stream, last: u64, open_epoch: u64) -> Result<Option<Self>, Error> {
-        let header = match rows.row(&key(stream, RowKind::Header as u8, 0, 0)) {
-            Err(Error::Storage(turnstore_storage::Error::Corrupt(_))) => None,
-            header => header?,
-        };
+        let header = readable(rows, &key(stream, RowKind::Header as u8, 0, 0))?;
         let session = header.and_then(|bytes| Session::of_row(&bytes).ok()).filter(|session| session.state.header().last_seq == last);
-        let Some(session) = session else { return Ok(None) };
-        let mut desk = Self { session, sources: Sources::default(), ..Self::new(name, stream) };
-        desk.place(rows, last, open_epoch)?;
-        Ok(Some(desk))
+        let (Some(session), Some(placed)) = (session, placed(rows, stream)?) else { return Ok(None) };
+        let desk = Self { session, sources: Sources::default(), ..Self::new(name, stream) };
+        Ok(Some(desk.placed(placed, last, open_epoch)))
     }
 
     /// A session folded again from the log up to seq `last`, because its rows are lost.
     pub(crate) fn refolded(reader: &Reader, name: Arc<str>, stream: Stream, last: u64, open_epoch: u64) -> Result<Self, Error> {
-        let session = refold(reader, stream, last)?;
-        let mut desk = Self { session, sources: Sources::default(), ..Self::new(name, stream) };
-        desk.place(&mut AtCheckpoint(reader), last, open_epoch)?;
-        Ok(desk)
+        let Refolded { session, last_position, recorded_at } = refold(reader, stream, |_, seq| seq.get() <= last)?;
+        // What the index still holds of it is what its last checkpoint put there.
+        let of_log = || Placed {
+            last_position: last_position.map_or(0, Position::get),
+            recorded_at,
+            pending: session.state.header().pending.clone(),
+            ..Placed::default()
+        };
+        let placed = placed(&mut AtCheckpoint(reader), stream)?.unwrap_or_else(of_log);
+        Ok(Self { session, sources: Sources::default(), ..Self::new(name, stream) }.placed(placed, last, open_epoch))
     }
 
-    fn place(&mut self, rows: &mut dyn Source, last: u64, open_epoch: u64) -> Result<(), Error> {
-        let placed = rows.index(&index::placed_key(self.stream))?;
-        self.placed = placed.and_then(|bytes| Placed::from_bytes(&bytes).ok()).unwrap_or_default();
-        self.opened_seq = if self.placed.open_epoch == open_epoch { self.placed.opened_seq } else { last };
-        self.last_position = Position::new(self.placed.last_position);
-        self.admitted = last;
-        Ok(())
+    fn placed(self, placed: Placed, last: u64, open_epoch: u64) -> Self {
+        Self {
+            opened_seq: if placed.open_epoch == open_epoch { placed.opened_seq } else { last },
+            last_position: Position::new(placed.last_position),
+            recorded_at: placed.recorded_at,
+            admitted: last,
+            placed,
+            ..self
+        }
     }
 
     /// Folds one event; reads the rows that it needs. The inner error is a row that does not read: nothing was folded then.
@@ -105,7 +110,7 @@ impl Desk {
         if self.fold(rows, event)?.is_ok() {
             return Ok(());
         }
-        self.session = refold(&rows.fresh()?, self.stream, event.seq.get() - 1)?;
+        self.session = refold(&rows.fresh()?, self.stream, |_, seq| seq < event.seq)?.session;
         self.fold(rows, event)?.map_err(|source| Error::Row { session: self.name.to_string(), source })
     }
 
@@ -142,8 +147,6 @@ impl Desk {
 pub(crate) trait Source {
     /// The row's newest version that counts. Damage is an error, never absence.
     fn row(&mut self, key: &RowKey) -> Result<Option<AlignedVec>, Error>;
-    /// An index entry.
-    fn index(&mut self, key: &[u8]) -> Result<Option<Vec<u8>>, Error>;
 }
 
 /// Rows at the checkpoint.
@@ -152,9 +155,6 @@ pub(crate) struct AtCheckpoint<'r>(pub(crate) &'r Reader);
 impl Source for AtCheckpoint<'_> {
     fn row(&mut self, key: &RowKey) -> Result<Option<AlignedVec>, Error> {
         Ok(self.0.row(key, self.0.checkpoint())?.map(|row| row.bytes))
-    }
-    fn index(&mut self, key: &[u8]) -> Result<Option<Vec<u8>>, Error> {
-        Ok(self.0.index_get(key)?)
     }
 }
 
@@ -185,28 +185,20 @@ impl Source for Rows<'_> {
     fn row(&mut self, key: &RowKey) -> Result<Option<AlignedVec>, Error> {
         AtCheckpoint(self.reader()?).row(key)
     }
-    fn index(&mut self, key: &[u8]) -> Result<Option<Vec<u8>>, Error> {
-        AtCheckpoint(self.reader()?).index(key)
+}
+
+/// A row; one that is damaged is lost.
+fn readable(rows: &mut dyn Source, key: &RowKey) -> Result<Option<AlignedVec>, Error> {
+    match rows.row(key) {
+        Err(Error::Storage(turnstore_storage::Error::Corrupt(_))) => Ok(None),
+        row => row,
     }
+}
+
+fn placed(rows: &mut dyn Source, stream: Stream) -> Result<Option<Placed>, Error> {
+    Ok(readable(rows, &index::placed_row(stream))?.and_then(|bytes| Placed::from_bytes(&bytes).ok()))
 }
 
 fn key(stream: Stream, kind: u8, epoch: u32, ordinal: i64) -> RowKey {
     RowKey { stream, epoch, kind, ordinal }
-}
-
-/// Folds a session from its first event to seq `last`. Memory grows with the session: this is the rare way, when rows are lost.
-pub(crate) fn refold(reader: &Reader, stream: Stream, last: u64) -> Result<Session, Error> {
-    let mut session = Session::empty();
-    for frame in reader.frames_of(stream, Seq::FIRST)? {
-        for entry in frame?.entries() {
-            let entry = entry?;
-            if entry.stream != stream || entry.seq.get() > last {
-                continue;
-            }
-            let event = event::decode(entry.position, entry.stream, entry.seq, entry.bytes)
-                .map_err(|source| Error::Event { position: entry.position, source })?;
-            session.reduce(&event);
-        }
-    }
-    Ok(session)
 }

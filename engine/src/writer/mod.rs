@@ -421,6 +421,7 @@ impl Writer {
         let mut rows = Rows::new(&open);
         let mut guard = shared.head.lock();
         let head = Arc::make_mut(&mut guard);
+        head.next_stream = Some(self.storage.next_stream());
         let folded = waiting.iter().try_for_each(|waiting| self.fold(head, waiting, &mut rows));
         // Whatever could not be folded, what was let go of is shown again: never an empty session.
         for Waiting { stream, .. } in waiting.iter().filter(|waiting| !waiting.admitted.kept.is_empty()) {

@@ -46,13 +46,18 @@ impl Fold<'_> {
     fn summarize(&mut self, summary: &HistoryTurn<'_>, requested_at: Option<u64>) {
         let Some(ordinal) = self.turn_of(Some(&summary.turn)) else { return };
         let error = self.json_if(&summary.error);
+        let mut stated = None;
         let Some(turn) = self.turn_mut(ordinal) else { return };
         if let Some(status) = summary.status.as_deref().filter(|_| turn.status == "unknown") {
             status.clone_into(&mut turn.status);
             turn.ended = status != "running";
             turn.error = error;
+            stated = Some(!turn.ended);
         }
         let newer = turn.artifacts.is_some() && turn.artifacts_seq > requested_at.unwrap_or(0);
+        if let Some(running) = stated.filter(|_| self.state.header.current == Some(ordinal)) {
+            self.state.header.running = running;
+        }
         if let Some(references) = summary.artifacts.as_deref().filter(|_| !newer) {
             self.set_artifacts(&summary.turn, references);
         }
@@ -264,6 +269,7 @@ impl Fold<'_> {
             Body::Turn(_) => self.state.header.turns += 1,
             _ => self.state.header.items += 1,
         }
+        self.state.header.touch(ordinal, turn, draft.last_seq);
         let entry = Entry { turn, first_seq: draft.first_seq, last_seq: draft.last_seq, body: draft.body };
         self.state.put_entry(Sequence::Timeline, ordinal, entry, self.seq);
         for (field, sealed) in draft.pieces {
@@ -334,6 +340,7 @@ impl Fold<'_> {
         (header.first, header.next) = (0, i64::try_from(drafts.len()).unwrap_or(i64::MAX));
         (header.turns, header.items) = (0, 0);
         header.current = header.current.and_then(|current| places.get(&current).copied());
+        header.running &= header.current.is_some();
         header.pending = header.pending.iter().filter_map(|pending| places.get(pending).copied()).collect();
         let turns: Vec<(i64, String)> = (0..)
             .zip(&drafts)

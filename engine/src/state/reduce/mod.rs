@@ -118,6 +118,7 @@ impl Fold<'_> {
             Body::Turn(_) => self.state.header.turns += 1,
             _ => self.state.header.items += 1,
         }
+        self.state.header.touch(ordinal, turn, self.seq);
         let entry = Entry { turn, first_seq: self.seq, last_seq: self.seq, body };
         self.state.put_entry(Sequence::Timeline, ordinal, entry, self.seq);
     }

@@ -47,6 +47,7 @@ impl Fold<'_> {
         }
         self.state.header.current = Some(ordinal);
         self.state.header.running = true;
+        self.state.header.touched = self.seq;
     }
 
     pub(super) fn turn_status(&mut self, status: &TurnStatus<'_>) {
@@ -136,6 +137,7 @@ impl Fold<'_> {
         }
         self.state.header.current = Some(ordinal);
         self.state.header.running = running;
+        self.state.header.touched = self.seq;
         let named: BTreeSet<&str> = current.pending.iter().map(|(id, _)| id.as_ref()).collect();
         self.withdraw(|_, asked| !named.contains(asked.id.as_str()));
         for (id, request) in &current.pending {

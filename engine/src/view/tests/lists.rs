@@ -137,3 +137,123 @@ fn documents_artifacts_and_diagnostics_read_the_same_from_memory_and_from_rows()
     check(&fixture);
     check(&fixture.reopened());
 }
+
+/// What the list, the session's head, every window, and what waits say of the newest turn: one word, because they agree.
+#[track_caller]
+fn agreed(fixture: &Fixture) -> &'static str {
+    let view = fixture.engine.view();
+    let listed = view.sessions(1, None).unwrap().sessions.remove(0);
+    let head = view.session("s").unwrap().unwrap();
+    assert_eq!(listed.unobserved, head.unobserved);
+    let word = match (listed.running, listed.unobserved) {
+        (true, false) => "running",
+        (false, true) => "unobserved",
+        (false, false) => "ended",
+        (true, true) => panic!("both"),
+    };
+    let last = head.header.turns;
+    let of_newest = |page: &Page| {
+        let turns = page.turns().filter_map(|turn| turn.turn());
+        let newest = turns.filter(|turn| turn.id() == format!("t{last}")).map(|turn| turn.status().to_owned());
+        newest.collect::<Vec<_>>()
+    };
+    let mut page = view.window("s", crate::Window::items(3)).unwrap();
+    let mut statuses = of_newest(&page);
+    while let Some(cursor) = page.cursor() {
+        page = view.page("s", &cursor, crate::Window::items(3)).unwrap();
+        statuses.extend(of_newest(&page));
+    }
+    let pending = view.pending("s").unwrap();
+    statuses.extend(
+        pending.items().filter_map(|item| item.turn()).filter(|turn| turn.id() == format!("t{last}")).map(|turn| turn.status().to_owned()),
+    );
+    assert!(!statuses.is_empty());
+    for status in statuses {
+        assert!(status == word || (word == "ended" && status == "completed"), "a window says {status}, the list {word}");
+    }
+    word
+}
+
+#[test]
+fn the_list_and_every_window_agree_on_a_turn_that_a_kill_left_open_whatever_the_session_does_next() {
+    let title =
+        || Fact::SessionChanged(crate::fact::SessionChanged { title: Some("new".into()), ..crate::fact::SessionChanged::default() });
+    let late = || delta("m0".to_owned(), "late".to_owned());
+    let nexts: Vec<(&str, Vec<Fact<'static>>)> = vec![
+        ("unobserved", vec![]),
+        ("unobserved", vec![title()]),
+        ("unobserved", vec![document("state", &json!({ "n": 1 }))]),
+        ("unobserved", vec![delta("nobody".to_owned(), "x".to_owned())]),
+        ("running", vec![late()]),
+        ("running", text("more", "x")),
+        ("running", vec![asked("q2")]),
+        ("running", vec![title(), resolved("q"), title()]),
+        ("running", vec![turn("t1".to_owned())]),
+        ("running", vec![turn("t2".to_owned())]),
+        ("ended", vec![ended("completed")]),
+        ("ended", vec![late(), ended("completed"), title()]),
+    ];
+    for (expected, facts) in nexts {
+        let mut fixture = Fixture::new();
+        // Enough that the item changed late is in a page far from the newest.
+        let items = (0..200).flat_map(|item| text(&format!("m{item}"), "hello"));
+        fixture.append("s", std::iter::once(turn("t1".to_owned())).chain([asked("q")]).chain(items).collect());
+        assert_eq!(agreed(&fixture), "running");
+        for saved in [false, true] {
+            if saved {
+                fixture.engine.checkpoint().unwrap();
+            }
+            fixture = fixture.killed();
+            assert_eq!(agreed(&fixture), "unobserved", "{facts:?}");
+        }
+        for fact in &facts {
+            fixture.append("s", vec![fact.clone()]);
+        }
+        assert_eq!(agreed(&fixture), expected, "{facts:?}");
+        fixture.engine.checkpoint().unwrap();
+        assert_eq!(agreed(&fixture), expected, "checkpointed, {facts:?}");
+        let gone = if expected == "ended" { "ended" } else { "unobserved" };
+        fixture = fixture.reopened();
+        assert_eq!(agreed(&fixture), gone, "reopened, {facts:?}");
+        fixture.append("s", vec![title()]);
+        assert_eq!(agreed(&fixture), gone, "renamed after that, {facts:?}");
+    }
+}
+
+#[test]
+fn the_time_of_the_last_event_is_listed_after_a_restart_a_rebuild_and_a_refused_append() {
+    let mut fixture = Fixture::new();
+    fixture.append("s", text("m", "x"));
+    fixture.append("other", text("m", "x"));
+    let times = |fixture: &Fixture| {
+        let mut sessions = fixture.engine.view().sessions(10, None).unwrap().sessions;
+        sessions.sort_by(|one, two| one.id.cmp(&two.id));
+        sessions.into_iter().map(|session| (session.id, session.recorded_at, session.last_position)).collect::<Vec<_>>()
+    };
+    let expected = times(&fixture);
+    assert!(expected.iter().all(|(_, recorded_at, _)| *recorded_at > 0));
+    let refused = |fixture: &Fixture| {
+        assert!(matches!(fixture.engine.append("s", Batch::of(text("n", "y")).expect(99)), Err(Error::Conflict { .. })));
+    };
+    fixture = fixture.killed();
+    assert_eq!(times(&fixture), expected);
+    fixture = fixture.reopened();
+    refused(&fixture);
+    assert_eq!(times(&fixture), expected);
+    // Rows of every kind that hold it are lost; the refused append folds the session again, and the next checkpoint writes it.
+    for kind in [crate::state::RowKind::Header as u8, 17] {
+        fixture = fixture.reopened();
+        assert!(rows::lose_rows(&fixture, kind) > 0);
+        refused(&fixture);
+        assert_eq!(times(&fixture)[..2], expected[..], "rows of kind {kind} are lost");
+        fixture.append("third", text("m", "x"));
+        fixture.engine.checkpoint().unwrap();
+        assert_eq!(times(&fixture)[..2], expected[..], "rows of kind {kind} were lost");
+    }
+    let Fixture { folder, engine } = fixture;
+    engine.close().unwrap();
+    crate::rebuild(&folder.path().join("store"), Engine::options(), &mut |_| {}).unwrap();
+    let fixture = Fixture { engine: Engine::open(folder.path().join("store")).unwrap(), folder };
+    refused(&fixture);
+    assert_eq!(times(&fixture)[..2], expected[..]);
+}

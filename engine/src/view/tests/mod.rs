@@ -1,5 +1,6 @@
 //! Reading, driven through the engine.
 
+mod held;
 mod lists;
 mod log;
 mod pages;
@@ -25,6 +26,13 @@ impl Fixture {
 
     pub(super) fn reopened(self) -> Self {
         self.engine.close().unwrap();
+        let engine = Engine::open(self.folder.path().join("store")).unwrap();
+        Self { folder: self.folder, engine }
+    }
+
+    /// Dies as a process does: what was acknowledged is in the files, nothing is tidied up.
+    pub(super) fn killed(self) -> Self {
+        drop(self.engine);
         let engine = Engine::open(self.folder.path().join("store")).unwrap();
         Self { folder: self.folder, engine }
     }

@@ -30,15 +30,19 @@ fn filled() -> Fixture {
 
 /// Deletes every row of the kind, in every version.
 fn lose(fixture: &Fixture, kind: RowKind) -> usize {
+    lose_rows(fixture, kind as u8)
+}
+
+pub(super) fn lose_rows(fixture: &Fixture, kind: u8) -> usize {
     let shared = fixture.engine.shared().clone();
     let guard = shared.floor.read();
     let Some(Floor::Writing(storage)) = &*guard else { panic!("not writing") };
     let mut checkpoint = storage.begin_checkpoint(storage.checkpoint().unwrap()).unwrap();
     let reader = storage.reader().unwrap();
     let mut lost = 0;
-    for row in reader.rows(Stream::FIRST, 0, kind as u8, i64::MIN..=i64::MAX, None, Direction::Forward).unwrap() {
+    for row in reader.rows(Stream::FIRST, 0, kind, i64::MIN..=i64::MAX, None, Direction::Forward).unwrap() {
         let (ordinal, row) = row.unwrap();
-        checkpoint.delete_row(&RowKey { stream: Stream::FIRST, epoch: 0, kind: kind as u8, ordinal }, row.version);
+        checkpoint.delete_row(&RowKey { stream: Stream::FIRST, epoch: 0, kind, ordinal }, row.version);
         lost += 1;
     }
     drop(reader);

@@ -12,7 +12,7 @@ use turnstore_storage::{Direction, Position, Reader, RowKey, Stream};
 use super::{Difference, difference, first_entry, shortened};
 use crate::checkpointer::{Sink, write_session};
 use crate::error::Error;
-use crate::index::{self, MARKS_ROW, Marks, Placed};
+use crate::index::{self, MARKS_ROW, Marks, PLACED_ROW, Placed};
 use crate::limits::Limits;
 use crate::state::{HeaderArchive, IdRow, PageArchive, RowKind, RowRef, Sequence};
 use crate::writer::desk::Desk;
@@ -66,8 +66,11 @@ pub(super) fn compare(
         Err(turnstore_storage::Error::Corrupt(_)) => checkpoint,
         Err(error) => return Err(error.into()),
     };
-    let placed = reader.index_get(&index::placed_key(desk.stream))?;
-    let placed = placed.and_then(|bytes| Placed::from_bytes(&bytes).ok()).unwrap_or_default();
+    let placed = match reader.row(&index::placed_row(desk.stream), Some(checkpoint)) {
+        Ok(row) => row.and_then(|row| Placed::from_bytes(&row.bytes).ok()).unwrap_or_default(),
+        Err(turnstore_storage::Error::Corrupt(_)) => Placed::default(),
+        Err(error) => return Err(error.into()),
+    };
     let mut frozen = desk.freeze(last, false);
     frozen.placed.checkpoints.clone_from(&placed.checkpoints);
     frozen.placed.checkpoints.pop();
@@ -136,7 +139,7 @@ impl Saved<'_> {
     /// Rows that the fold has not.
     fn rows_beside(&mut self, stream: Stream, epoch: u32) -> Result<(), Error> {
         let listed = LISTED.map(|kind| (kind as u8, if matches!(kind, RowKind::Timeline | RowKind::Ids) { epoch } else { 0 }));
-        for (kind, epoch) in listed.into_iter().chain([(MARKS_ROW, 0)]) {
+        for (kind, epoch) in listed.into_iter().chain([(MARKS_ROW, 0), (PLACED_ROW, 0)]) {
             if self.difference.is_some() {
                 return Ok(());
             }
@@ -205,6 +208,7 @@ fn place(key: &RowKey) -> String {
         Some(RowKind::Text) => "text piece",
         Some(RowKind::ShelfText) => "shelf text piece",
         None if key.kind == MARKS_ROW => "source marks",
+        None if key.kind == PLACED_ROW => "placed",
         None => return format!("row {} of kind {}", key.ordinal, key.kind),
     };
     format!("{what} {}", key.ordinal)
@@ -230,6 +234,7 @@ fn shown_of(kind: u8, ordinal: i64, bytes: &[u8]) -> String {
             ids.map(|ids| format!("entries {:?}", ids.ids.iter().map(|(_, ordinal)| ordinal).collect::<Vec<_>>()))
         }
         Some(RowKind::Text | RowKind::ShelfText) => std::str::from_utf8(bytes).ok().map(str::to_owned),
+        None if kind == PLACED_ROW => Placed::from_bytes(bytes).ok().map(|placed| format!("{placed:?}")),
         None => Marks::from_bytes(bytes).ok().map(|marks| format!("{:?}", marks.marks)),
     };
     shortened(&text.unwrap_or_else(|| format!("{} bytes that do not read", bytes.len())))
