@@ -22,7 +22,8 @@ use crate::shared::{Durable, Floor, Shared};
 use crate::view::{PageCache, View};
 use crate::writer::{Channels, Command, Writer};
 
-/// One store, open for writing. Clone it, share it between threads; the last clone that goes leaves a tail that the next open folds.
+/// One store, open for writing. Clone it, share it between threads; the last clone that goes leaves a tail that the next open folds, and
+/// views that outlive it answer [`Error::Closed`].
 #[derive(Clone)]
 pub struct Engine {
     inner: Arc<Inner>,
@@ -44,6 +45,8 @@ impl std::fmt::Debug for Engine {
 
 impl Drop for Inner {
     fn drop(&mut self) {
+        // A view that is still held answers `Closed`; the files are let go of when the threads end, whoever holds one.
+        drop(self.shared.floor.write().take());
         self.shared.abandoned.store(true, Ordering::Release);
         // A full queue is being drained; the writer sees the flag behind it.
         let _ = self.queue.try_send(Command::Abandon);
@@ -51,7 +54,7 @@ impl Drop for Inner {
 }
 
 impl Engine {
-    /// Opens or creates a store with the default options.
+    /// Opens or creates a store with the default options. Cost and errors: those of [`Options::open`].
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
         Self::options().open(path)
     }
@@ -149,14 +152,21 @@ impl Engine {
         }
     }
 
-    /// Takes no more appends, checkpoints everything, and leaves one file. Other clones and views answer `Closed` from then on.
+    /// Takes no more appends, checkpoints everything, and leaves one file. Other clones and views answer [`Error::Closed`] from then on; what
+    /// they have read stays.
+    ///
+    /// Errors: [`Error::Closed`] when another clone closed it, told once that is done; [`Error::Stopped`] and storage errors: open it again,
+    /// nothing acknowledged is lost.
     pub fn close(self) -> Result<(), Error> {
+        // Held to the end: a second close waits for the first.
+        let mut threads = self.inner.threads.lock();
+        if threads.is_empty() {
+            return Err(Error::Closed);
+        }
         let (ticket, reply) = ticket();
-        self.send(Command::Close(reply))?;
-        let answer = ticket.wait();
-        let threads = std::mem::take(&mut *self.inner.threads.lock());
+        let answer = self.send(Command::Close(reply)).and_then(|()| ticket.wait());
         let floor = self.inner.shared.floor.write().take();
-        for thread in threads {
+        for thread in threads.drain(..) {
             if thread.join().is_err() {
                 return Err(Error::Stopped { reason: "a thread panicked".to_owned() });
             }

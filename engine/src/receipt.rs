@@ -57,7 +57,7 @@ impl std::fmt::Debug for Ticket {
     }
 }
 
-/// The writer's end of a ticket. Dropping it unanswered says that the writer stopped.
+/// The writer's end of a ticket. Dropping it unanswered says that the writer has closed, or that it failed.
 pub(crate) struct Reply {
     slot: Arc<(Mutex<Slot>, Condvar)>,
     done: bool,
@@ -89,7 +89,8 @@ impl Reply {
 impl Drop for Reply {
     fn drop(&mut self) {
         if !self.done {
-            self.set(Err(Error::Stopped { reason: "it ended before it answered".to_owned() }));
+            let failed = std::thread::panicking();
+            self.set(Err(if failed { Error::Stopped { reason: "it ended before it answered".to_owned() } } else { Error::Closed }));
         }
     }
 }

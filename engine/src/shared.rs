@@ -89,9 +89,17 @@ impl Shared {
         self.head.lock().clone()
     }
 
-    /// Whether another process may be writing, which then does not know of this one's views.
-    pub(crate) fn only_reads(&self) -> bool {
-        matches!(&*self.floor.read(), Some(Floor::Reading(_)))
+    /// Whether another process may be writing, which then does not know of this one's views; `None` once the store is closed.
+    pub(crate) fn only_reads(&self) -> Option<bool> {
+        self.floor.read().as_ref().map(|floor| matches!(floor, Floor::Reading(_)))
+    }
+
+    /// What a read that failed tells its caller: whatever it met when the files were closed under it, that is what it is.
+    pub(crate) fn told(&self, error: Error) -> Error {
+        match error {
+            Error::Storage(_) if self.floor.read().is_none() => Error::Closed,
+            error => error,
+        }
     }
 
     /// A short look at the files. Drop it before handing control back to a caller.

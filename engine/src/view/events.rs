@@ -22,7 +22,7 @@ impl Iterator for Events {
     type Item = Result<OwnedEvent, Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let next = self.walk.next(&self.shared, self.up_to?);
+        let next = self.walk.next(&self.shared, self.up_to?).map_err(|error| self.shared.told(error));
         if next.is_err() {
             self.up_to = None;
         }
@@ -45,15 +45,16 @@ impl View {
     ///
     /// Cost: the frames that hold them; memory stays within a burst. Errors: [`Error::NoSession`].
     pub fn events(&self, session: &str, from: Seq) -> Result<Events, Error> {
-        let look = self.look();
-        let stream = look.stream_of(session)?.ok_or_else(|| Error::NoSession { session: session.to_owned() })?;
-        let walk = Walk::of_session(stream, from, Position::FIRST);
-        Ok(Events { shared: self.shared.clone(), walk, up_to: look.position()? })
+        self.told(|look| {
+            let stream = look.stream_of(session)?.ok_or_else(|| Error::NoSession { session: session.to_owned() })?;
+            let walk = Walk::of_session(stream, from, Position::FIRST);
+            Ok(Events { shared: self.shared.clone(), walk, up_to: look.position()? })
+        })
     }
 
     /// The events of all sessions from a position on, up to the view's position.
     pub fn log(&self, from: Position) -> Result<Events, Error> {
-        let up_to = self.look().position()?;
+        let up_to = self.told(|look| look.position())?;
         Ok(Events { shared: self.shared.clone(), walk: Walk::of_log(from), up_to })
     }
 
@@ -61,8 +62,7 @@ impl View {
     pub fn session_name(&self, stream: Stream) -> Result<Option<String>, Error> {
         match self.head.sessions.get(&stream) {
             Some(shown) => Ok(Some(shown.name.to_string())),
-            None if self.look().is_later(stream) => Ok(None),
-            None => Ok(self.shared.reader()?.stream_name(stream)?),
+            None => self.told(|look| if look.is_later(stream) { Ok(None) } else { Ok(look.reader()?.stream_name(stream)?) }),
         }
     }
 }

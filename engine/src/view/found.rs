@@ -62,12 +62,14 @@ impl Trouble {
 pub(crate) struct Look<'v> {
     pub(crate) view: &'v View,
     follows: bool,
+    closed: bool,
     reader: OnceCell<Reader>,
 }
 
 impl<'v> Look<'v> {
     pub(crate) fn new(view: &'v View) -> Self {
-        Self { view, follows: view.shared.only_reads(), reader: OnceCell::new() }
+        let only_reads = view.shared.only_reads();
+        Self { view, follows: only_reads == Some(true), closed: only_reads.is_none(), reader: OnceCell::new() }
     }
 
     #[cfg(test)]
@@ -83,13 +85,20 @@ impl<'v> Look<'v> {
         Ok(self.reader.get_or_init(|| reader))
     }
 
+    /// A view of a store that is closed answers nothing, not even what is in memory.
+    fn open(&self) -> Result<(), Error> {
+        if self.closed { Err(Error::Closed) } else { Ok(()) }
+    }
+
     /// Up to where rows are read. Beside another process's writer it is the newest checkpoint: that writer does not know of this view.
     pub(crate) fn checkpoint(&self) -> Result<Option<Position>, Error> {
+        self.open()?;
         if self.follows { Ok(self.reader()?.checkpoint()) } else { Ok(self.view.head.checkpoint) }
     }
 
     /// Up to where the log is read.
     pub(crate) fn position(&self) -> Result<Option<Position>, Error> {
+        self.open()?;
         if self.follows { self.checkpoint() } else { Ok(self.view.head.position) }
     }
 
@@ -105,6 +114,7 @@ impl<'v> Look<'v> {
 
     /// The session of this id; `None` when the store has none.
     pub(crate) fn find(&self, name: &str) -> Result<Option<Found<'_>>, Error> {
+        self.open()?;
         let head = &self.view.head;
         let named = head.names.get_key_value(name);
         if let Some((name, stream, shown)) = named.and_then(|(name, stream)| Some((name, *stream, head.sessions.get(stream)?))) {
@@ -446,9 +456,15 @@ impl<'l> Found<'l> {
 impl View {
     /// Reads a session; on a row that is lost or damaged, folds the session again from the log and reads that.
     pub(crate) fn read<T>(&self, session: &str, read: impl Fn(&Found<'_>) -> Result<T, Trouble>) -> Result<T, Error> {
-        let look = Look::new(self);
-        let found = look.find(session)?.ok_or_else(|| Error::NoSession { session: session.to_owned() })?;
-        read_found(&found, read)
+        self.told(|look| {
+            let found = look.find(session)?.ok_or_else(|| Error::NoSession { session: session.to_owned() })?;
+            read_found(&found, read)
+        })
+    }
+
+    /// One look, whose failure is told as what it is once the store is closed.
+    pub(crate) fn told<T>(&self, read: impl FnOnce(&Look<'_>) -> Result<T, Error>) -> Result<T, Error> {
+        read(&self.look()).map_err(|error| self.shared.told(error))
     }
 }
 

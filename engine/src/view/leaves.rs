@@ -87,7 +87,7 @@ impl Leaves {
             let first = page * PAGE_ENTRIES;
             (first..).zip(archive.get().entries.iter()).any(|(ordinal, entry)| entry.as_ref().is_some_and(|entry| of_turn(ordinal, entry)))
         };
-        self.pages.iter().any(|page| entries(page))
+        self.pages.iter().any(entries)
     }
 
     pub(crate) fn piece(&self, ordinal: i64, field: Field, index: u32) -> Option<&str> {

@@ -124,11 +124,13 @@ impl View {
         let limit = self.list_limit(pending_max)?;
         cursor.map_or(Ok(()), |cursor| cursor.check(self.shared.id))?;
         let after = cursor.map(|cursor| cursor.after);
-        let look = self.look();
-        let mut listed = BTreeMap::<Place, PendingInteraction>::new();
-        let moved = look.moved()?;
-        self.pending_apart(&look, &moved, after, limit + 1, &mut listed)?;
-        self.pending_in_index(&look, &moved, after, limit + 1, &mut listed)?;
+        let listed = self.told(|look| {
+            let mut listed = BTreeMap::<Place, PendingInteraction>::new();
+            let moved = look.moved()?;
+            self.pending_apart(look, &moved, after, limit + 1, &mut listed)?;
+            self.pending_in_index(look, &moved, after, limit + 1, &mut listed)?;
+            Ok(listed)
+        })?;
         let more = listed.len() > limit;
         let kept: Vec<(Place, PendingInteraction)> = listed.into_iter().take(limit).collect();
         let last = kept.last().filter(|_| more).map(|(place, _)| *place);

@@ -100,25 +100,7 @@ impl View {
         let limit = self.list_limit(sessions_max)?;
         cursor.map_or(Ok(()), |cursor| cursor.check(self.shared.id))?;
         let below = cursor.map(|cursor| cursor.below);
-        let look = self.look();
-        let mut apart = apart(&look, below)?.into_iter().peekable();
-        let mut indexed = Indexed::open(&look, below)?;
-        let mut sessions = Vec::new();
-        while sessions.len() <= limit {
-            let next_apart = apart.peek().map(|(position, _)| *position);
-            let next_indexed = indexed.peek()?;
-            sessions.push(match (next_apart, next_indexed) {
-                (None, None) => break,
-                (of_apart, of_indexed) if of_apart >= of_indexed => match apart.next() {
-                    Some((position, place)) => place.summary(&look, position)?,
-                    None => break,
-                },
-                _ => match indexed.take()? {
-                    Some(session) => session,
-                    None => break,
-                },
-            });
-        }
+        let mut sessions = self.told(|look| newest(look, below, limit + 1))?;
         let more = sessions.len() > limit;
         sessions.truncate(limit);
         let last = sessions.last().filter(|_| more);
@@ -148,6 +130,29 @@ fn head_of(found: &Found<'_>) -> Result<SessionHead, Trouble> {
     let header = found.header()?;
     let unobserved = header.running && !observed(header.touched, found.opened_seq()?);
     Ok(SessionHead { id: found.name.to_string(), last_seq: Seq::new(header.last_seq), header, unobserved })
+}
+
+/// Up to `count` sessions, newest first.
+fn newest(look: &Look<'_>, below: Option<Position>, count: usize) -> Result<Vec<SessionSummary>, Error> {
+    let mut apart = apart(look, below)?.into_iter().peekable();
+    let mut indexed = Indexed::open(look, below)?;
+    let mut sessions = Vec::new();
+    while sessions.len() < count {
+        let next_apart = apart.peek().map(|(position, _)| *position);
+        let next_indexed = indexed.peek()?;
+        sessions.push(match (next_apart, next_indexed) {
+            (None, None) => break,
+            (of_apart, of_indexed) if of_apart >= of_indexed => match apart.next() {
+                Some((position, place)) => place.summary(look, position)?,
+                None => break,
+            },
+            _ => match indexed.take()? {
+                Some(session) => session,
+                None => break,
+            },
+        });
+    }
+    Ok(sessions)
 }
 
 /// A session of which the index does not say what it was at the view's position.

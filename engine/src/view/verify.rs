@@ -57,7 +57,10 @@ impl View {
     ///
     /// Errors: damage of the log itself; a difference of the saved state is an answer.
     pub fn verify(&self, progress: &mut dyn FnMut(u64)) -> Result<Verified, Error> {
-        let look = self.look();
+        self.told(|look| self.verify_in(look, progress))
+    }
+
+    fn verify_in(&self, look: &Look<'_>, progress: &mut dyn FnMut(u64)) -> Result<Verified, Error> {
         let mut verified = Verified::default();
         let reader = look.reader()?;
         let (shown, saved) = (look.position()?, reader.checkpoint());
@@ -65,11 +68,11 @@ impl View {
             return Ok(verified);
         }
         reader.verify()?;
-        let sessions = self.sessions_in_log(&look, shown)?;
+        let sessions = self.sessions_in_log(look, shown)?;
         // The last event of each session at main's checkpoint.
         let mut lasts = BTreeMap::new();
         for pass in passes(&sessions) {
-            let mut folding = Folding::new(&look, &sessions, pass)?;
+            let mut folding = Folding::new(look, &sessions, pass)?;
             for stop in BTreeSet::from([shown, saved]).into_iter().flatten() {
                 folding.fold_to(stop, &mut verified.events, progress)?;
                 for desk in folding.desks.values_mut() {
@@ -79,7 +82,7 @@ impl View {
                         verified.difference = stored::compare(reader, desk, checkpoints, &self.shared.limits)?;
                     }
                     if Some(stop) == shown && verified.difference.is_none() {
-                        verified.difference = compare(&look, &desk.name, desk.stream, &desk.session.state)?;
+                        verified.difference = compare(look, &desk.name, desk.stream, &desk.session.state)?;
                     }
                     if verified.difference.is_some() {
                         return Ok(verified);

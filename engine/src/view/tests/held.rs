@@ -84,7 +84,7 @@ fn go_on(engine: &Engine, round: usize) {
     engine.append(&touched, Batch::of(text(&format!("m{round}"), &"words ".repeat(1 + round % 5 * 400)))).unwrap();
     let answered = name((round * 5) % SESSIONS);
     engine.append(&answered, Batch::of(vec![resolved("first"), resolved(&format!("q{}", round / 2)), ended("completed")])).unwrap();
-    if round % 3 == 0 {
+    if round.is_multiple_of(3) {
         engine.append(&name(SESSIONS + round / 3), Batch::of(vec![turn("new".to_owned()), asked("of a new one")])).unwrap();
     }
 }
@@ -107,7 +107,7 @@ fn every_read_of_a_held_view_stays_as_it_was_while_lists_change_and_checkpoints_
     let mut held = vec![empty, unsaved, (engine.view(), everything(&engine.view()))];
     for round in 0..60 {
         go_on(&engine, round);
-        if round % 2 == 0 {
+        if round.is_multiple_of(2) {
             engine.checkpoint().unwrap();
         }
         if round % 15 == 7 {

@@ -1,5 +1,6 @@
 //! Reading, driven through the engine.
 
+mod closed;
 mod held;
 mod lists;
 mod log;
