@@ -5,6 +5,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use turnstore::Limits;
 
 const AFTER: &str = "\
 Examples:
@@ -58,6 +59,13 @@ pub(crate) enum Command {
     Project(Project),
 }
 
+/// A number of items that one window can hold: told before anything is done.
+fn items(text: &str) -> Result<usize, String> {
+    let items: usize = text.parse().map_err(|error: std::num::ParseIntError| error.to_string())?;
+    let items_max = Limits::default().window_items_max;
+    if items > items_max { Err(format!("above window_items_max = {items_max}; `show --all` prints everything")) } else { Ok(items) }
+}
+
 /// A wire protocol that recordings are in.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum Protocol {
@@ -69,7 +77,8 @@ pub(crate) enum Protocol {
 #[command(after_help = "\
 A file is one session: --session, else the thread id that its events name, else its file name without the ending.
 A directory stands for the files in it. Running the same import again, on the same or a longer file, or after the
-process was killed, doubles nothing.
+process was killed, doubles nothing: the file is compared, event by event, with what its session holds, so that a
+recording whose beginning was changed is refused. Cost: a read of the file and of the session's log up to there.
 
 Examples:
   turnstore import examples/recordings --protocol aiui
@@ -85,7 +94,7 @@ pub(crate) struct Import {
     #[arg(long, value_name = "ID")]
     pub(crate) session: Option<String>,
     /// Items of the newest window to show for each session.
-    #[arg(long, value_name = "N", default_value_t = 6)]
+    #[arg(long, value_name = "N", default_value_t = 6, value_parser = items)]
     pub(crate) last: usize,
     /// Print one JSON object a line: one for each acknowledged append, then one for each file.
     #[arg(long)]
@@ -123,7 +132,7 @@ pub(crate) struct Show {
     /// The session.
     pub(crate) session: String,
     /// How many of the newest items.
-    #[arg(long, value_name = "N", default_value_t = 20)]
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = items)]
     pub(crate) last: usize,
     /// A cursor that an earlier page printed.
     #[arg(long, value_name = "CURSOR", conflicts_with = "all")]

@@ -193,6 +193,9 @@ fn a_wrong_command_line_is_told_from_a_failure() {
     assert_eq!(place.run(&["import", "x.jsonl"]).code, Some(2));
     assert_eq!(place.run(&["frobnicate"]).code, Some(2));
     assert_eq!(place.run(&["show", "t", "--last", "many"]).code, Some(2));
+    let beyond = place.import(&place.file("a.jsonl", long("t", 3)), &["--last", "501"]);
+    assert!(beyond.code == Some(2) && beyond.err.contains("window_items_max = 500"), "{beyond:?}");
+    assert!(!place.store().exists(), "something was appended before it was refused");
     let help = place.run(&["--help"]).done();
     assert!(help.out.contains("Exit codes:") && help.out.contains("Examples:"), "{}", help.out);
 }

@@ -74,6 +74,9 @@ fn stats_count_what_is_there() {
     let place = filled();
     let stats = place.run(&["stats", "--json"]).done().json();
     assert!(stats["head"].as_u64().unwrap() > 1500);
+    let sessions = place.run(&["sessions", "--json"]).done().json();
+    let listed = sessions["sessions"].as_array().unwrap().len();
+    assert!(listed > 3 && stats["sessions"] == listed && stats["stale"] == false, "{stats}");
     assert_eq!(stats["checkpoint"], stats["head"], "at rest everything is checkpointed");
     assert!(stats["tables"].as_array().unwrap().iter().all(|table| table["bytes"].is_u64()));
 }

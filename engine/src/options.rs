@@ -74,6 +74,10 @@ impl Options {
     }
 
     /// Opens or creates a store. Cost: a few milliseconds, whatever it holds; after a crash, what the tail holds is folded.
+    ///
+    /// The first opening by a build that lays out or folds sessions differently folds the whole log again before it returns, in bounded
+    /// memory: about a second for some hundred thousand events. A crash meanwhile keeps what was there, and the next opening begins anew.
+    /// [`crate::Store::is_stale`] tells beforehand.
     pub fn open(self, path: impl AsRef<Path>) -> Result<Engine, Error> {
         Engine::open_with(path.as_ref(), self)
     }

@@ -9,13 +9,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 use parking_lot::{Mutex, RwLock};
 use turnstore_storage::{Position, ReadStorage, Reader, Stats};
 
-use crate::checkpointer::LAYOUT;
+use crate::checkpointer::{LAYOUT, SEMANTICS};
 use crate::engine::Engine;
 use crate::error::Error;
 use crate::head::Head;
 use crate::options::Options;
 use crate::shared::{Durable, Floor, Shared};
-use crate::state::LAYOUT_FINGERPRINT;
+use crate::state::{LAYOUT_FINGERPRINT, SEMANTICS_FINGERPRINT};
 use crate::subscribe::{From, Subscription};
 use crate::view::{PageCache, View};
 
@@ -32,7 +32,9 @@ pub struct Store {
 impl Store {
     /// Opens the store at `path` for reading.
     ///
-    /// Errors: storage `NeedsRecovery` when a writer died, or when the rows are of another build: use [`Store::recover`]; `Absent` when
+    /// Rows that another build folded differently are served, see [`Store::is_stale`].
+    ///
+    /// Errors: storage `NeedsRecovery` when a writer died, or when the rows are of another layout: use [`Store::recover`]; `Absent` when
     /// there is none.
     pub fn read(path: impl AsRef<Path>) -> Result<Self, Error> {
         Self::read_with(path, &Options::default())
@@ -93,6 +95,13 @@ impl Store {
         drop(guard);
         self.shared.durable.advance(position);
         Ok(position)
+    }
+
+    /// Whether what is shown was folded by a build that folds the same events differently. It is served as it is; opening the store for
+    /// writing, or `turnstore rebuild`, folds it again. Cost: one small read.
+    pub fn is_stale(&self) -> Result<bool, Error> {
+        let semantics = self.shared.reader()?.meta(SEMANTICS)?;
+        Ok(semantics.is_some_and(|semantics| semantics != SEMANTICS_FINGERPRINT.to_le_bytes()))
     }
 
     /// Events from a place in the log on, and then those that [`Store::refresh`] finds.

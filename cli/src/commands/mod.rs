@@ -12,6 +12,7 @@ pub(crate) mod show;
 pub(crate) mod stats;
 pub(crate) mod verify;
 
+use std::io::{self, Write};
 use std::path::Path;
 use std::time::Duration;
 
@@ -42,13 +43,20 @@ fn at_session(failure: Failure, session: &str) -> Failure {
 struct Reading {
     store: Store,
     view: View,
+    /// It was folded by a version that folds differently.
+    stale: bool,
 }
 
 /// Opens a store to look at it. When its last writer died, its work is finished first.
 fn open_reading(store: &Path) -> Result<Reading, Failure> {
     must_exist(store)?;
     let store = Store::recover(store).map_err(|source| Failure::Open { path: store.to_owned(), source })?;
-    Ok(Reading { view: store.view(), store })
+    let stale = store.is_stale()?;
+    if stale {
+        // A warning that nobody can read stops nothing.
+        drop(writeln!(io::stderr(), "turnstore: what is shown was folded by another version; `turnstore rebuild` folds it again"));
+    }
+    Ok(Reading { view: store.view(), store, stale })
 }
 
 /// A progress bar of events up to the head.

@@ -34,6 +34,7 @@ pub(crate) fn run(store: &Path, args: &Show, out: &mut Out) -> Result<Outcome, F
             "changed": changed,
             "older": older,
             "newer": page.newer_cursor().to_string(),
+            "stale": reading.stale,
         }))?;
         return Ok(Outcome::Done);
     }

@@ -18,6 +18,8 @@ pub(crate) fn run(store: &Path, args: &args::Stats, out: &mut Out) -> Result<Out
     let stats = reading.store.stats()?;
     let place = |position: Option<turnstore::Position>| position.map_or(0, turnstore::Position::get);
     let (head, checkpoint) = (place(stats.head), place(stats.checkpoint));
+    // A session is named once, when its first event comes.
+    let sessions = stats.tables.iter().find(|table| table.name == "names").map_or(0, |table| table.entries);
     if args.json {
         let tables: Vec<_> = stats
             .tables
@@ -28,6 +30,8 @@ pub(crate) fn run(store: &Path, args: &args::Stats, out: &mut Out) -> Result<Out
             "head": head,
             "checkpoint": checkpoint,
             "checkpointLag": head.saturating_sub(checkpoint),
+            "sessions": sessions,
+            "stale": reading.stale,
             "openEpoch": stats.open_epoch.get(),
             "generation": stats.generation,
             "mainFileBytes": stats.main_file_bytes,
@@ -41,6 +45,8 @@ pub(crate) fn run(store: &Path, args: &args::Stats, out: &mut Out) -> Result<Out
         ("head", number::count(head)),
         ("checkpoint", number::count(checkpoint)),
         ("checkpoint lag", number::of(head.saturating_sub(checkpoint), "event")),
+        ("sessions", number::count(sessions)),
+        ("saved state", if reading.stale { "of another version".to_owned() } else { "current".to_owned() }),
         ("opened", number::of(stats.open_epoch.get(), "time")),
         ("main file", number::bytes(stats.main_file_bytes)),
         ("tail file", number::bytes(stats.tail_file_bytes)),

@@ -208,9 +208,13 @@ fn a_session_of_hundreds_of_megabytes_opens_and_shows_its_newest_window() {
 
 /// Marks the rows of a store as those of another build.
 fn of_another_build(place: &Place) {
+    with_other(place, &["layout", "semantics"]);
+}
+
+fn with_other(place: &Place, names: &[&str]) {
     let storage = storage(place);
     let mut checkpoint = storage.begin_checkpoint(storage.checkpoint().unwrap()).unwrap();
-    for name in ["layout", "semantics"] {
+    for name in names {
         assert!(storage.meta(name).unwrap().is_some());
         checkpoint.put_meta(name, &u64::MAX.to_le_bytes());
     }
@@ -237,6 +241,20 @@ fn an_upgrade_of_the_rows_that_is_cut_at_any_write_loses_nothing_and_is_done_aga
         assert_eq!(engine.view().verify(&mut |_| {}).unwrap().difference, None);
     }
     assert!(cut > 3, "{cut}");
+}
+
+/// 57: what an older build folded is shown and marked; the next writer folds it again.
+#[test]
+fn rows_that_another_build_folded_differently_are_served_marked_until_a_writer_comes() {
+    let place = long_and_short();
+    assert!(!place.read().is_stale().unwrap());
+    with_other(&place, &["semantics"]);
+    let store = place.read();
+    assert!(store.is_stale().unwrap());
+    assert_eq!(everything(&store.view()), replayed());
+    drop(store);
+    place.open().close().unwrap();
+    assert!(!place.read().is_stale().unwrap());
 }
 
 /// 57
