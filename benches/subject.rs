@@ -11,6 +11,9 @@ pub trait Subject: Contender {
     /// Opens the closed store in `dir` for reading windows and pages.
     fn reader(&self, dir: &Path) -> Outcome<Box<dyn Reader>>;
 
+    /// Reads in the process that has the store open for writing, as a host does.
+    fn host(&self, dir: &Path) -> Outcome<Box<dyn Reader>>;
+
     /// Drops every projection of the closed store in `dir` and folds it again, rows written.
     fn rebuild(&self, dir: &Path) -> Outcome<Rebuilt>;
 }

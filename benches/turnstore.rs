@@ -234,7 +234,12 @@ fn closed(kind: PartKind, message: &str) -> Fact<'_> {
 impl Subject for Turnstore {
     fn reader(&self, dir: &Path) -> Outcome<Box<dyn Reader>> {
         let view = AtRest::read(dir.join(FILE))?.view();
-        Ok(Box::new(Looking { view }))
+        Ok(Box::new(Looking { view, engine: None }))
+    }
+
+    fn host(&self, dir: &Path) -> Outcome<Box<dyn Reader>> {
+        let engine = Engine::open(dir.join(FILE))?;
+        Ok(Box::new(Looking { view: engine.view(), engine: Some(engine) }))
     }
 
     fn rebuild(&self, dir: &Path) -> Outcome<Rebuilt> {
@@ -246,6 +251,16 @@ impl Subject for Turnstore {
 
 struct Looking {
     view: View,
+    engine: Option<Engine>,
+}
+
+impl Drop for Looking {
+    /// Leaves one file, as it was found.
+    fn drop(&mut self) {
+        if let Some(Err(error)) = self.engine.take().map(Engine::close) {
+            eprintln!("the store did not close: {error}");
+        }
+    }
 }
 
 impl Reader for Looking {

@@ -21,7 +21,7 @@ pub fn run(setting: &Setting<'_>, fixtures: &mut Fixtures) -> Outcome<Report> {
     let (long, short) = (fixture::long(), fixture::short());
     let peer = Reader::open(&fixtures.of(setting, &Sqlite)?.dir)?;
     let mut ours = match setting.subject {
-        Some(subject) => Some(subject.reader(&fixtures.of(setting, subject)?.dir)?),
+        Some(subject) => Some(subject.host(&fixtures.of(setting, subject)?.dir)?),
         None => None,
     };
     let (mut of_long, mut of_short, mut of_peer) = (Samples::default(), Samples::default(), Samples::default());
@@ -57,7 +57,7 @@ pub fn run(setting: &Setting<'_>, fixtures: &mut Fixtures) -> Outcome<Report> {
         report.bars.push(Bar::at_least("newest window of 50, warm: SQLite query + JSON parse / turnstore", faster, 10.0));
     }
     report.lines.push(line("SQLite, 1,000,000 events", &of_peer, messages.len() as u64, theirs));
-    report.notes.push("whole texts on both sides, no previews; SQLite: prepared query, each row's JSON parsed to a struct".to_owned());
+    report.notes.push("whole texts on both sides, no previews, read where the store is open for writing; SQLite: prepared query, each row's JSON parsed to a struct".to_owned());
     Ok(report)
 }
 

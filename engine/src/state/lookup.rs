@@ -225,10 +225,22 @@ pub(crate) fn row_of_digest(digest: &Digest, epoch: u32) -> RowRef {
 }
 
 fn digest(space: Space, id: &str) -> Digest {
-    let mut hasher = blake3::Hasher::new();
-    hasher.update(&[space as u8]);
-    hasher.update(id.as_bytes());
-    short(&hasher.finalize())
+    // One block at once costs a third of one that is fed in two steps; nearly every id fits.
+    let mut block = [0; 64];
+    let (head, tail) = block.split_at_mut(1);
+    head.fill(space as u8);
+    match tail.get_mut(..id.len()) {
+        Some(place) => {
+            place.copy_from_slice(id.as_bytes());
+            short(&blake3::hash(block.get(..=id.len()).unwrap_or_default()))
+        }
+        None => {
+            let mut hasher = blake3::Hasher::new();
+            hasher.update(&[space as u8]);
+            hasher.update(id.as_bytes());
+            short(&hasher.finalize())
+        }
+    }
 }
 
 fn mark(digest: &Digest) -> u32 {

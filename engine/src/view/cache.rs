@@ -4,7 +4,7 @@
 //! a header is the checkpoint; that of everything else is the seq up to which its session is in rows, which moves only when rows of the
 //! session are written.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -44,6 +44,7 @@ impl Cached {
 
 #[derive(Debug)]
 struct Slot {
+    key: RowKey,
     row: Cached,
     version: Position,
     /// Clocks at which this is the newest version.
@@ -55,9 +56,12 @@ struct Slot {
 
 #[derive(Debug, Default)]
 struct Slots {
-    rows: BTreeMap<RowKey, Slot>,
+    /// Where in the ring a row is. Nothing depends on the order of this map: the ring has its own.
+    places: HashMap<RowKey, usize>,
+    ring: Vec<Slot>,
+    /// The place in the ring that is looked at next when something has to go.
+    hand: usize,
     bytes: usize,
-    hand: Option<RowKey>,
     names: BTreeMap<Arc<str>, Stream>,
     refolded: Option<(Stream, u64, Arc<State>)>,
 }
@@ -77,7 +81,7 @@ impl PageCache {
     /// The row as it is at `clock`, when the cache knows.
     pub(crate) fn get(&self, key: &RowKey, clock: u64) -> Option<Cached> {
         let mut slots = self.slots.lock();
-        let slot = slots.rows.get_mut(key).filter(|slot| (slot.from..=slot.to).contains(&clock))?;
+        let slot = slots.slot(key).filter(|slot| (slot.from..=slot.to).contains(&clock))?;
         slot.used = true;
         Some(slot.row.clone())
     }
@@ -85,7 +89,7 @@ impl PageCache {
     /// Takes in a row that was read at `clock`.
     pub(crate) fn put(&self, key: RowKey, version: Position, clock: u64, row: Cached) {
         let mut slots = self.slots.lock();
-        if let Some(slot) = slots.rows.get_mut(&key) {
+        if let Some(slot) = slots.slot(&key) {
             if slot.version == version {
                 slot.from = slot.from.min(clock);
                 slot.to = slot.to.max(clock);
@@ -95,13 +99,10 @@ impl PageCache {
                 return;
             }
         }
-        let bytes = row.bytes();
-        if bytes > self.bytes_max / 4 {
+        if row.bytes() > self.bytes_max / 4 {
             return;
         }
-        let old = slots.rows.insert(key, Slot { row, version, from: clock, to: clock, used: false });
-        slots.bytes += bytes;
-        slots.bytes -= old.map_or(0, |old| old.row.bytes());
+        slots.insert(Slot { key, row, version, from: clock, to: clock, used: false });
         while slots.bytes > self.bytes_max {
             slots.evict();
         }
@@ -138,21 +139,41 @@ impl PageCache {
 }
 
 impl Slots {
-    /// Drops one row: the first behind the hand that nobody asked for since the hand was there.
-    fn evict(&mut self) {
-        let behind = self.hand.map_or(std::ops::Bound::Unbounded, std::ops::Bound::Excluded);
-        let mut idle = None;
-        for (key, slot) in self.rows.range_mut((behind, std::ops::Bound::Unbounded)) {
-            if !std::mem::take(&mut slot.used) {
-                idle = Some(*key);
-                break;
+    fn slot(&mut self, key: &RowKey) -> Option<&mut Slot> {
+        self.ring.get_mut(*self.places.get(key)?)
+    }
+
+    fn insert(&mut self, slot: Slot) {
+        self.bytes += slot.row.bytes();
+        match self.slot(&slot.key) {
+            Some(old) => {
+                let gone = std::mem::replace(old, slot);
+                self.bytes -= gone.row.bytes();
+            }
+            None => {
+                self.places.insert(slot.key, self.ring.len());
+                self.ring.push(slot);
             }
         }
-        self.hand = idle;
-        if let Some(gone) = idle.and_then(|key| self.rows.remove(&key)) {
-            self.bytes -= gone.row.bytes();
-        } else if self.rows.is_empty() {
-            self.bytes = 0;
+    }
+
+    /// Drops one row: the first at or behind the hand that nobody asked for since the hand was there.
+    fn evict(&mut self) {
+        loop {
+            if self.hand >= self.ring.len() {
+                self.hand = 0;
+            }
+            let Some(slot) = self.ring.get_mut(self.hand) else { return self.bytes = 0 };
+            if !std::mem::take(&mut slot.used) {
+                break;
+            }
+            self.hand += 1;
+        }
+        let gone = self.ring.swap_remove(self.hand);
+        self.bytes -= gone.row.bytes();
+        self.places.remove(&gone.key);
+        if let Some(moved) = self.ring.get(self.hand) {
+            self.places.insert(moved.key, self.hand);
         }
     }
 }

@@ -28,7 +28,7 @@ use crate::error::Error;
 use crate::event;
 use crate::gate::Passage;
 use crate::head::{Head, Shown};
-use crate::receipt::{Receipt, Reply};
+use crate::receipt::{Receipt, Reply, answer_all};
 use crate::shared::Shared;
 use crate::state::State;
 
@@ -143,7 +143,7 @@ impl Writer {
             if !self.desks.contains_key(&entry.stream) {
                 let reader = self.storage.reader()?;
                 let name = reader.stream_name(entry.stream)?.unwrap_or_default();
-                self.load(&Arc::from(name))?;
+                self.load(&name)?;
             }
             let event = event::decode(entry.position, entry.stream, entry.seq, entry.bytes)
                 .map_err(|source| Error::Event { position: entry.position, source })?;
@@ -292,14 +292,13 @@ impl Writer {
         if self.closing.is_some() {
             return Err(Error::Closed);
         }
-        let name = Arc::<str>::from(session);
-        let stream = match self.load(&name)? {
+        let stream = match self.load(session)? {
             Some(stream) => stream,
             None if batch.expected.is_some_and(|expected| expected > 0) => {
                 let expected = batch.expected.unwrap_or_default();
                 return Err(Error::Conflict { session: session.to_owned(), expected, actual: 0 });
             }
-            None => self.declare(name, frame)?,
+            None => self.declare(Arc::from(session), frame)?,
         };
         let storage = &self.storage;
         let mut reader = || Ok(storage.reader()?);
@@ -309,12 +308,13 @@ impl Writer {
     }
 
     /// Brings a session to a desk; `None` when the store has no such session.
-    fn load(&mut self, name: &Arc<str>) -> Result<Option<Stream>, Error> {
+    fn load(&mut self, name: &str) -> Result<Option<Stream>, Error> {
         if let Some(stream) = self.names.get(name) {
             return Ok(Some(*stream));
         }
+        let name = Arc::<str>::from(name);
         let reader = self.storage.reader()?;
-        let Some((stream, last)) = reader.stream(name)? else { return Ok(None) };
+        let Some((stream, last)) = reader.stream(&name)? else { return Ok(None) };
         let open_epoch = self.shared.open_epoch.get();
         let desk = match last.map(Seq::get) {
             None => Desk::new(name.clone(), stream),
@@ -323,7 +323,7 @@ impl Writer {
                 None => Desk::refolded(&reader, name.clone(), stream, last, open_epoch)?,
             },
         };
-        self.names.insert(name.clone(), stream);
+        self.names.insert(name, stream);
         self.desks.insert(stream, desk);
         Ok(Some(stream))
     }
@@ -384,8 +384,8 @@ impl Writer {
                 }
             }
         }
-        for Waiting { admitted, reply, .. } in waiting {
-            reply.answer(Ok(Receipt {
+        answer_all(waiting.into_iter().map(|Waiting { admitted, reply, .. }| {
+            let receipt = Receipt {
                 first: admitted.first,
                 last: admitted.last,
                 seq: admitted.seq,
@@ -394,8 +394,9 @@ impl Writer {
                 duplicate: admitted.duplicate,
                 durability: self.durability,
                 open_epoch: self.shared.open_epoch,
-            }));
-        }
+            };
+            (reply, Ok(receipt))
+        }));
     }
 
     /// A commit failed: nothing of it is shown, and nothing more is taken, because it may yet turn out to be durable.
