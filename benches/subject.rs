@@ -20,6 +20,9 @@ pub trait Subject: Contender {
 
 /// Reads whole items: their full text, no previews.
 pub trait Reader {
+    /// Leaves the store as it was found.
+    fn finish(self: Box<Self>) -> Outcome<()>;
+
     /// The newest items of a session.
     fn window(&mut self, session: &str, items: usize) -> Outcome<Slice>;
 

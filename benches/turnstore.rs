@@ -254,16 +254,14 @@ struct Looking {
     engine: Option<Engine>,
 }
 
-impl Drop for Looking {
-    /// Leaves one file, as it was found.
-    fn drop(&mut self) {
-        if let Some(Err(error)) = self.engine.take().map(Engine::close) {
-            eprintln!("the store did not close: {error}");
-        }
-    }
-}
-
 impl Reader for Looking {
+    fn finish(self: Box<Self>) -> Outcome<()> {
+        if let Some(engine) = self.engine {
+            engine.close()?;
+        }
+        Ok(())
+    }
+
     fn window(&mut self, session: &str, items: usize) -> Outcome<Slice> {
         Ok(slice(&self.view.window(session, Window::items(items))?))
     }

@@ -44,6 +44,9 @@ pub fn run(setting: &Setting<'_>, fixtures: &mut Fixtures) -> Outcome<Report> {
         messages = black_box(peer.window(&long, ITEMS)?);
         count(&mut of_peer, started);
     }
+    if let Some(reader) = ours {
+        reader.finish()?;
+    }
     let columns = vec!["contender", "p50 us", "p99 us", "items", "text bytes"];
     let mut report = Report { name: "newest window of 50 items, warm", columns, ..Report::default() };
     let theirs = text_bytes(&messages);
