@@ -44,7 +44,7 @@ type Answer = Result<Receipt, Error>;
 
 /// Callers that are woken directly; each wakes two more, and so on. Waking costs the writer a system call for each, and meanwhile the
 /// next appends wait.
-const WOKEN_AT_ONCE: usize = 6;
+const WOKEN_AT_ONCE: usize = 12;
 
 #[derive(Default)]
 struct Slot {
