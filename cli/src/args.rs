@@ -4,8 +4,10 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Args, Parser, Subcommand};
 use turnstore::Limits;
+use turnstore::adapter::{WIRES, Wire};
 
 const AFTER: &str = "\
 Examples:
@@ -14,13 +16,15 @@ Examples:
   turnstore show my-thread --last 20                 the newest 20 items of a session
   turnstore events my-thread --raw > copy.jsonl      the source events as they came in
   turnstore verify                                   refold everything aside and compare
+  turnstore check session.jsonl --protocol aiui      does a recording keep to its protocol
 
 Exit codes:
   0  done
   1  failed: nothing was changed by what the message names
   2  the command line is wrong
   3  done, but some of the input was refused; each refusal is named on stderr, the rest is in
-  4  verify found a difference";
+  4  verify found a difference
+  5  check found that a recording breaks its protocol";
 
 /// An embedded, event-sourced session store for agent hosts: bring recordings in, look at sessions, verify.
 #[derive(Debug, Parser)]
@@ -55,8 +59,10 @@ pub(crate) enum Command {
     Rebuild(Whole),
     /// Fold everything aside and compare it with what is stored; names the first difference.
     Verify(Whole),
-    /// Fold a recording without a store and print it in the protocol's own message shape.
+    /// Fold a recording without a store and print one JSON object, in the protocol's own message shape where it has one.
     Project(Project),
+    /// Report what a recording does that its protocol does not allow: which event, why, and what to do about it.
+    Check(Check),
 }
 
 /// A number of items that one window can hold: told before anything is done.
@@ -66,31 +72,33 @@ fn items(text: &str) -> Result<usize, String> {
     if items > items_max { Err(format!("above window_items_max = {items_max}; `show --all` prints everything")) } else { Ok(items) }
 }
 
-/// A wire protocol that recordings are in.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum Protocol {
-    /// AIUI, the AG-UI compatible event set: JSON lines, a JSON array, or server-sent events.
-    Aiui,
+/// A wire protocol by its name.
+fn protocol() -> impl TypedValueParser<Value = &'static Wire> {
+    let names = WIRES.iter().map(|wire| PossibleValue::new(wire.name).help(wire.about));
+    PossibleValuesParser::new(names).try_map(|name| Wire::named(&name).ok_or("no such protocol"))
 }
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A file is one session: --session, else the thread id that its events name, else its file name without the ending.
-A directory stands for the files in it. Running the same import again, on the same or a longer file, or after the
-process was killed, doubles nothing: the file is compared, event by event, with what its session holds, so that a
-recording whose beginning was changed is refused. Cost: a read of the file and of the session's log up to there.
+A file is one session: --session, else the session or thread that its events name, else its file name without the
+ending. A transcript of a subagent is a session of its own that names its parent. A directory stands for the files in
+it. Running the same import again, on the same or a longer file, or after the process was killed, doubles nothing: the
+file is compared, event by event, with what its session holds, so that a recording whose beginning was changed is
+refused. Cost: a read of the file and of the session's log up to there. An event that the file holds twice, as after a
+reconnect, counts once.
 
 Examples:
   turnstore import examples/recordings --protocol aiui
-  turnstore import run-1.jsonl run-2.sse --protocol aiui --store agent.db")]
+  turnstore import run-1.jsonl run-2.sse --protocol aiui --store agent.db
+  turnstore import ~/.claude/projects/my-project --protocol claude-code")]
 pub(crate) struct Import {
     /// Recordings, or directories of them.
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     /// What the recordings are written in.
-    #[arg(long)]
-    pub(crate) protocol: Protocol,
-    /// The session that the events go to, instead of the thread that they name.
+    #[arg(long, value_name = "NAME", value_parser = protocol())]
+    pub(crate) protocol: &'static Wire,
+    /// The session that the events go to, instead of the one that they name.
     #[arg(long, value_name = "ID")]
     pub(crate) session: Option<String>,
     /// Items of the newest window to show for each session.
@@ -191,15 +199,50 @@ pub(crate) struct Whole {
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Example:
-  turnstore project session.jsonl --protocol aiui --input start.json")]
+What is printed:
+  aiui      {messages, state, pendingInterrupts, diagnostics}, whole
+  aseity    SessionMessages, the newest page
+  others    the newest window, as `show --json` has it
+
+Examples:
+  turnstore project session.jsonl --protocol aiui --input start.json
+  turnstore project session.jsonl --protocol aseity")]
 pub(crate) struct Project {
     /// The recording.
     pub(crate) file: PathBuf,
     /// What it is written in.
-    #[arg(long)]
-    pub(crate) protocol: Protocol,
-    /// Starting messages and state: {\"messages\": [..], \"state\": ..}.
+    #[arg(long, value_name = "NAME", value_parser = protocol())]
+    pub(crate) protocol: &'static Wire,
+    /// For aiui, starting messages and state: {\"messages\": [..], \"state\": ..}.
     #[arg(long, value_name = "FILE")]
     pub(crate) input: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+A finding names the event by its number in the recording (from 1) and its line, and a stable code. An error breaks
+the protocol: something was refused or lost, or clients differ about it. A warning says less or other than was likely
+meant. A note is worth knowing and needs nothing mended, such as an event that is not known.
+
+Exit codes: 0 when there is no error (with --strict: nor a warning), 5 when there is.
+
+Examples:
+  turnstore check session.jsonl --protocol aiui
+  turnstore check stream.sse --protocol agent-ui --strict --each 100
+  turnstore check session.jsonl --protocol aseity --json")]
+pub(crate) struct Check {
+    /// The recording, one session from its beginning.
+    pub(crate) file: PathBuf,
+    /// What it is written in.
+    #[arg(long, value_name = "NAME", value_parser = protocol())]
+    pub(crate) protocol: &'static Wire,
+    /// Findings to show of each code; all are counted.
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub(crate) each: usize,
+    /// Let warnings count as errors do.
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub(crate) json: bool,
 }

@@ -15,6 +15,8 @@ pub(crate) enum Outcome {
     Refused,
     /// Verify found a difference and named it.
     Differs,
+    /// Check found that a stream breaks its protocol.
+    Violates,
 }
 
 impl From<Outcome> for ExitCode {
@@ -23,6 +25,7 @@ impl From<Outcome> for ExitCode {
             Outcome::Done => 0,
             Outcome::Refused => 3,
             Outcome::Differs => 4,
+            Outcome::Violates => 5,
         })
     }
 }
@@ -51,6 +54,12 @@ pub(crate) enum Failure {
     /// The starting point of a projection does not fit.
     #[error("{} is no starting point", path.display())]
     Start { path: PathBuf, source: Box<dyn std::error::Error + Send + Sync> },
+    /// A projection of this protocol has no starting point.
+    #[error("--input is for the protocol aiui; {protocol} has no starting point")]
+    NoStart { protocol: &'static str },
+    /// There is no place for a store that is thrown away.
+    #[error("cannot make a temporary folder")]
+    Scratch(#[source] io::Error),
     /// The output could not be written.
     #[error("cannot write the output")]
     Output(#[from] io::Error),

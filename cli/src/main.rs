@@ -63,5 +63,6 @@ fn run(line: &Line, out: &mut Out) -> Result<Outcome, Failure> {
         Command::Rebuild(args) => commands::rebuild::run(store, args, out),
         Command::Verify(args) => commands::verify::run(store, args, out),
         Command::Project(args) => commands::project::run(args, out),
+        Command::Check(args) => commands::check::run(args, out),
     }
 }

@@ -4,8 +4,8 @@ use std::io::Write;
 use std::path::Path;
 
 use serde_json::{Value, json};
-use turnstore::adapter::aiui::{Piece, encode};
-use turnstore::event::{Body, Event, Protocol};
+use turnstore::adapter::{Piece, Wire};
+use turnstore::event::{Body, Event};
 use turnstore::fact::Fact;
 use turnstore::{OwnedEvent, Seq};
 
@@ -97,11 +97,10 @@ impl Source {
     fn write(&mut self, out: &mut Out) -> Result<(), Failure> {
         let facts = std::mem::take(&mut self.facts);
         let events: Vec<Event<'_>> = facts.iter().map(OwnedEvent::event).collect::<Result<_, _>>()?;
-        if events.first().is_none_or(|event| event.source.protocol != Protocol::AIUI) || is_no_event(&events) {
-            return Ok(());
-        }
+        let wire = events.first().and_then(|event| Wire::of(event.source.protocol));
+        let Some(wire) = wire.filter(|_| !is_no_event(&events)) else { return Ok(()) };
         let pieces: Option<Vec<Piece<'_>>> = events.iter().map(Piece::of_event).collect();
-        if let Some(Ok(source)) = pieces.map(|pieces| encode(&pieces)) {
+        if let Some(Ok(source)) = pieces.map(|pieces| wire.encode(&pieces)) {
             // Line ends outside strings only, where they are space.
             writeln!(out, "{}", source.replace(['\n', '\r'], " "))?;
         }

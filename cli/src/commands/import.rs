@@ -5,23 +5,21 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use serde_json::json;
 use turnstore::{Engine, Window};
 
-use crate::args::{Import, Protocol};
+use crate::args::Import;
 use crate::failure::{Failure, Outcome, chain};
-use crate::import::lane::{Acknowledged, Lane, Stop};
-use crate::import::noted::{self, Before};
-use crate::import::recording::Recording;
+use crate::import::bring;
+use crate::import::lane::Acknowledged;
 use crate::import::tally::{Remarks, Tally};
 use crate::out::Out;
 use crate::render::{number, page, text};
 
-use super::{open_writing, rate};
+use super::{open_writing, progress, rate};
 
 pub(crate) fn run(store: &Path, args: &Import, out: &mut Out) -> Result<Outcome, Failure> {
-    let Protocol::Aiui = args.protocol;
     let mut refused = 0_usize;
     let mut files = Vec::new();
     for path in &args.files {
@@ -79,14 +77,6 @@ fn expand(path: &Path) -> io::Result<Vec<PathBuf>> {
     if files.is_empty() { Err(io::Error::new(io::ErrorKind::NotFound, "there is no file in it")) } else { Ok(files) }
 }
 
-fn progress(bytes: u64) -> ProgressBar {
-    let bar = ProgressBar::new(bytes);
-    if let Ok(style) = ProgressStyle::with_template("{bar:30} {decimal_bytes}/{decimal_total_bytes} {decimal_bytes_per_sec} {msg}") {
-        bar.set_style(style);
-    }
-    bar
-}
-
 fn complain(bar: &ProgressBar, failure: &Failure) {
     say(bar, &chain(failure));
 }
@@ -111,34 +101,10 @@ fn warn(bar: &ProgressBar, tally: &Tally) {
 
 /// Brings one recording in.
 fn one(engine: &Engine, file: &Path, args: &Import, bar: &ProgressBar, out: &mut Out) -> Result<Tally, Failure> {
-    let named = |stop: Stop| Failure::Import { path: file.to_owned(), source: stop };
     bar.set_message(text::one_line(&file.display().to_string()));
-    let begun = Instant::now();
-    let mut recording = Recording::open(file, bar).map_err(|error| named(error.into()))?;
-    let mut next = recording.chunk().map_err(|error| named(error.into()))?;
-    let mut tally = Tally { file: file.to_owned(), ..Tally::default() };
-    if let Some(first) = &next {
-        let stem = || file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        tally.session = args.session.clone().or_else(|| first.thread()).unwrap_or_else(stem);
-        let before = Before::of(&engine.view(), &tally.session).map_err(|error| named(error.into()))?;
-        let mut lane = Lane::new(engine, first.stream_name(), tally).map_err(|error| named(error.into()))?;
-        let mut told = |tally: &Tally, append: Acknowledged| tell(args, tally, append, out);
-        let mut ended = Ok(());
-        while let (Some(chunk), Ok(())) = (&next, &ended) {
-            ended = lane.take(chunk, &mut told);
-            next = recording.chunk().map_err(|error| named(error.into()))?;
-        }
-        let finished = lane.finish(&mut told);
-        ended.and(finished).map_err(named)?;
-        tally = lane.tally;
-        let stated = tally.diagnostics.count + tally.refused.count;
-        noted::add(&engine.view(), before, stated, file, &mut tally).map_err(named)?;
-    }
-    for problem in &recording.left_out {
-        tally.refused.add(problem.line, "left_out", problem.reason.to_string());
-    }
-    tally.took = begun.elapsed();
-    Ok(tally)
+    let mut told = |tally: &Tally, append: Acknowledged| tell(args, tally, append, out);
+    let brought = bring(engine, file, args.protocol, args.session.as_deref(), bar, &mut told);
+    brought.map_err(|source| Failure::Import { path: file.to_owned(), source })
 }
 
 /// Tells a program of an acknowledged append at once, so that what it has read of is durable.
@@ -192,7 +158,8 @@ fn told(engine: &Engine, args: &Import, tally: &Tally, out: &mut Out) -> Result<
         writeln!(out, "{}  no events", paint.bold(&file))?;
         return Ok(());
     }
-    writeln!(out, "{}  session {}", paint.bold(&file), paint.bold(&session))?;
+    let parent = tally.parent.as_deref().map(|parent| format!("  of session {}", text::one_line(parent))).unwrap_or_default();
+    writeln!(out, "{}  session {}{parent}", paint.bold(&file), paint.bold(&session))?;
     let known = if tally.known > 0 { format!(", {} there before", number::count(tally.known)) } else { String::new() };
     let rate = number::count(rate(tally.events, tally.took));
     writeln!(out, "  {}{known}, {}, {rate} events/s", number::of(tally.fresh(), "new event"), number::of(tally.facts, "fact"))?;

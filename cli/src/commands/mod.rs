@@ -1,6 +1,7 @@
 //! One module for each command.
 
 pub(crate) mod artifacts;
+pub(crate) mod check;
 pub(crate) mod events;
 pub(crate) mod hash;
 pub(crate) mod import;
@@ -17,13 +18,27 @@ use std::path::Path;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use turnstore::{Engine, Error, Position, Store, View};
+use turnstore::{Durability, Engine, Error, Options, Position, Store, View};
 
 use crate::failure::Failure;
 
 /// Opens a store for writing, and makes it when there is none.
 fn open_writing(store: &Path) -> Result<Engine, Failure> {
     Engine::open(store).map_err(|source| Failure::Open { path: store.to_owned(), source })
+}
+
+/// A store that lives as long as a command: what is folded needs no more memory than an import.
+struct Scratch {
+    engine: Engine,
+    /// Removed with everything in it.
+    _folder: tempfile::TempDir,
+}
+
+fn scratch() -> Result<Scratch, Failure> {
+    let folder = tempfile::Builder::new().prefix("turnstore-").tempdir().map_err(Failure::Scratch)?;
+    let path = folder.path().join("scratch.turnstore");
+    let opened = Options::default().durability(Durability::Buffered).open(&path);
+    Ok(Scratch { engine: opened.map_err(|source| Failure::Open { path, source })?, _folder: folder })
 }
 
 /// A store that is not there is not made by looking at it.
@@ -66,6 +81,15 @@ fn events_bar(head: Option<Position>, done: &'static str) -> ProgressBar {
         bar.set_style(style);
     }
     bar.with_message(done)
+}
+
+/// A progress bar of the bytes of files.
+fn progress(bytes: u64) -> ProgressBar {
+    let bar = ProgressBar::new(bytes);
+    if let Ok(style) = ProgressStyle::with_template("{bar:30} {decimal_bytes}/{decimal_total_bytes} {decimal_bytes_per_sec} {msg}") {
+        bar.set_style(style);
+    }
+    bar
 }
 
 /// Events in a second.

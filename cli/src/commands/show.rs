@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use turnstore::{Cursor, Page, View, Window};
 
 use crate::args::Show;
@@ -24,24 +24,16 @@ pub(crate) fn run(store: &Path, args: &Show, out: &mut Out) -> Result<Outcome, F
         return all(view, args, out).map_err(|failure| at_session(failure, &args.session));
     }
     let page = one(view, args).map_err(|failure| at_session(failure, &args.session))?;
-    let older = page.cursor().map(|cursor| cursor.to_string());
     if args.json {
-        let changed: Vec<_> = page.changed().map(|turn| turn.id()).collect();
-        out.json_pretty(&json!({
-            "session": page.session(),
-            "seq": json_page::seq(page.as_of_seq()),
-            "turns": json_page::turns(&page),
-            "changed": changed,
-            "older": older,
-            "newer": page.newer_cursor().to_string(),
-            "stale": reading.stale,
-        }))?;
+        let mut window = json_page::window(&page);
+        json_page::set(&mut window, "stale", Some(reading.stale));
+        out.json_pretty(&window)?;
         return Ok(Outcome::Done);
     }
     let paint = out.paint;
     writeln!(out, "session {}  seq {}", paint.bold(&text::one_line(page.session())), json_page::seq(page.as_of_seq()))?;
     PageWriter::new(out, Length::Full).write(&page)?;
-    if let Some(cursor) = older {
+    if let Some(cursor) = page.cursor() {
         writeln!(out, "{}", paint.dim(&format!("older: --cursor {cursor}")))?;
     }
     if page.has_newer() {

@@ -5,13 +5,14 @@
 
 use std::collections::VecDeque;
 
-use turnstore::adapter::aiui::{Decoder, code};
-use turnstore::event::{Protocol, Source, Stated};
+use turnstore::adapter::Wire;
+use turnstore::adapter::check::{self, SOURCE_UNREADABLE, Severity};
+use turnstore::event::{Source, Stated};
 use turnstore::fact::{DiagnosticNoted, Fact, Text};
 use turnstore::{Batch, Engine, Error, Receipt, Ticket};
 
 use super::prefix::{Differs, Prefix, Relation};
-use super::recording::{Chunk, Decoded, Place};
+use super::recording::{Chunk, Decoded, Decoding, Place};
 use super::tally::Tally;
 
 /// Appends that wait for their acknowledgement while the next chunk is read.
@@ -39,22 +40,22 @@ pub(crate) enum Stop {
 pub(crate) struct Lane<'e> {
     engine: &'e Engine,
     stream: String,
-    decoder: Decoder,
+    decoding: Decoding,
     prefix: Prefix,
     tickets: VecDeque<(u64, Ticket)>,
     pub(crate) tally: Tally,
 }
 
 impl<'e> Lane<'e> {
-    pub(crate) fn new(engine: &'e Engine, stream: String, tally: Tally) -> Result<Self, Error> {
-        let prefix = Prefix::of(&engine.view(), &tally.session, &stream)?;
-        Ok(Self { engine, stream, decoder: Decoder::new(), prefix, tickets: VecDeque::new(), tally })
+    pub(crate) fn new(engine: &'e Engine, wire: &'static Wire, stream: String, tally: Tally) -> Result<Self, Error> {
+        let prefix = Prefix::of(&engine.view(), wire, &tally.session, &stream)?;
+        Ok(Self { engine, stream, decoding: Decoding::new(wire), prefix, tickets: VecDeque::new(), tally })
     }
 
     /// Takes in the next chunk; tells of each append that is acknowledged meanwhile.
     pub(crate) fn take(&mut self, chunk: &Chunk, told: &mut dyn FnMut(&Tally, Acknowledged) -> std::io::Result<()>) -> Result<(), Stop> {
         let stream = self.stream.clone();
-        let decoded = chunk.decode(&mut self.decoder, &stream);
+        let decoded = chunk.decode(&mut self.decoding, &stream);
         let (facts, places) = self.fresh(&decoded)?;
         let mut before = None;
         for (stated, place) in facts.iter().zip(places) {
@@ -120,7 +121,9 @@ impl<'e> Lane<'e> {
     fn remark(&mut self, before: Option<&Fact<'_>>, stated: &Stated<'_>, place: Place) {
         let Fact::DiagnosticNoted(noted) = &stated.fact else { return };
         let nameless = matches!(before, Some(Fact::Opaque(opaque)) if opaque.name.is_empty());
-        let no_event = noted.code == code::SOURCE_UNREADABLE || noted.code == code::MALFORMED_EVENT || nameless;
+        // An error that stands in the place of its event: the event had no effect.
+        let refused = noted.raw.is_some() && check::about(self.decoding.wire, &noted.code).severity == Severity::Error;
+        let no_event = noted.code == SOURCE_UNREADABLE || refused || nameless;
         let remarks = if no_event { &mut self.tally.refused } else { &mut self.tally.diagnostics };
         remarks.add(place.line, &noted.code, noted.detail.as_deref().unwrap_or("kept as it came"));
     }
@@ -136,8 +139,8 @@ impl<'e> Lane<'e> {
                 Ok(ticket) => ticket,
                 Err(error @ (Error::Rejected { .. } | Error::TooLarge { .. })) => {
                     let reason = error.to_string();
-                    self.tally.refused.add(place.line, code::SOURCE_UNREADABLE, reason.as_str());
-                    self.engine.submit(&self.tally.session, Batch::of([stand_in(&self.stream, *place, &reason)]))?
+                    self.tally.refused.add(place.line, SOURCE_UNREADABLE, reason.as_str());
+                    self.engine.submit(&self.tally.session, Batch::of([stand_in(self.decoding.wire, &self.stream, *place, &reason)]))?
                 }
                 Err(error) => return Err(error.into()),
             };
@@ -148,12 +151,12 @@ impl<'e> Lane<'e> {
 }
 
 /// What is appended for an event that the engine refuses.
-fn stand_in<'a>(stream: &'a str, place: Place, reason: &str) -> Stated<'a> {
+fn stand_in<'a>(wire: &Wire, stream: &'a str, place: Place, reason: &str) -> Stated<'a> {
     let fact = DiagnosticNoted {
-        code: Text::Borrowed(code::SOURCE_UNREADABLE),
+        code: Text::Borrowed(SOURCE_UNREADABLE),
         detail: Some(Text::Owned(format!("line {}: {reason}", place.line))),
         raw: None,
     };
-    let source = Source { protocol: Protocol::AIUI, stream: Some((Text::Borrowed(stream), place.number)), ..Source::default() };
+    let source = Source { protocol: wire.protocol, stream: Some((Text::Borrowed(stream), place.number)), ..Source::default() };
     Stated { source, ..Stated::from(Fact::DiagnosticNoted(fact)) }
 }

@@ -1,5 +1,6 @@
 //! What folding noted about the events of a recording: diagnostics that are not of the adapter.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
@@ -46,8 +47,9 @@ pub(crate) fn add(view: &View, before: Before, stated: u64, file: &Path, tally: 
         return Ok(());
     }
     let noted = find(view, &tally.session, before.seq)?;
-    let lines = lines(file, &noted)?;
-    for (noted, line) in noted.iter().zip(lines) {
+    let lines = lines(file, noted.iter().map(|noted| noted.number))?;
+    for noted in &noted {
+        let line = lines.get(&noted.number).copied().unwrap_or(0);
         tally.diagnostics.add(line, &noted.code, noted.detail.as_str());
     }
     tally.diagnostics.count += folded.saturating_sub(u64::try_from(noted.len()).unwrap_or(u64::MAX));
@@ -75,14 +77,14 @@ fn find(view: &View, session: &str, after: u64) -> Result<Vec<Noted>, Error> {
     Ok(noted)
 }
 
-/// The lines of the events, found by reading the recording once more.
-fn lines(file: &Path, noted: &[Noted]) -> io::Result<Vec<u64>> {
-    let mut lines = vec![0; noted.len()];
-    let last = noted.iter().map(|noted| noted.number).max().unwrap_or(0);
+/// The lines on which numbered source events begin, found by reading the recording once more. Line 0: there is no such event any more.
+pub(crate) fn lines(file: &Path, numbers: impl Iterator<Item = u64>) -> io::Result<BTreeMap<u64, u64>> {
+    let mut lines: BTreeMap<u64, u64> = numbers.map(|number| (number, 0)).collect();
+    let Some((&last, _)) = lines.last_key_value() else { return Ok(lines) };
     let mut recording = Recording::open(file, &ProgressBar::hidden())?;
     while let Some(chunk) = recording.chunk()? {
         for place in chunk.places() {
-            for (line, _) in lines.iter_mut().zip(noted).filter(|(_, noted)| noted.number == place.number) {
+            if let Some(line) = lines.get_mut(&place.number) {
                 *line = place.line;
             }
             if place.number >= last {

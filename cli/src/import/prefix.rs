@@ -1,6 +1,7 @@
 //! What the store holds of a recording, compared with what the recording says.
 
-use turnstore::adapter::aiui::{Piece, code, encode, encode_stated};
+use turnstore::adapter::check::SOURCE_UNREADABLE;
+use turnstore::adapter::{Piece, Wire};
 use turnstore::event::{Body, Event, Stated};
 use turnstore::fact::Fact;
 use turnstore::{Error, Events, OwnedEvent, Seq, View};
@@ -29,6 +30,7 @@ pub(crate) enum Relation {
 
 /// The events that a session holds of a recording, walked beside the recording.
 pub(crate) struct Prefix {
+    wire: &'static Wire,
     events: Option<Events>,
     stream: String,
     /// Read from the log and not yet compared.
@@ -36,13 +38,13 @@ pub(crate) struct Prefix {
 }
 
 impl Prefix {
-    pub(crate) fn of(view: &View, session: &str, stream: &str) -> Result<Self, Error> {
+    pub(crate) fn of(view: &View, wire: &'static Wire, session: &str, stream: &str) -> Result<Self, Error> {
         let events = match view.events(session, Seq::FIRST) {
             Ok(events) => Some(events),
             Err(Error::NoSession { .. }) => None,
             Err(error) => return Err(error),
         };
-        Ok(Self { events, stream: stream.to_owned(), ahead: None })
+        Ok(Self { wire, events, stream: stream.to_owned(), ahead: None })
     }
 
     /// The next stored event of the recording, with its number.
@@ -75,30 +77,30 @@ impl Prefix {
             return Ok(if self.ahead.is_some() { Relation::Other } else { Relation::New });
         }
         let events: Vec<Event<'_>> = stored.iter().map(OwnedEvent::event).collect::<Result<_, _>>()?;
-        Ok(if is_same(&events, stated) { Relation::Known } else { Relation::Other })
+        Ok(if is_same(self.wire, &events, stated) { Relation::Known } else { Relation::Other })
     }
 }
 
 /// Whether stored and stated facts are of the same source event.
-fn is_same(stored: &[Event<'_>], stated: &[Stated<'_>]) -> bool {
+fn is_same(wire: &Wire, stored: &[Event<'_>], stated: &[Stated<'_>]) -> bool {
     let same_facts = stored.len() == stated.len()
         && stored.iter().zip(stated).all(|(old, new)| {
             matches!(&old.body, Body::Fact(fact) if *fact == new.fact)
                 && old.source.name == new.source.name
                 && old.ext.as_deref() == new.ext.as_ref().map(turnstore::fact::Json::as_str)
         });
-    same_facts || was_refused(stored) || same_source(stored, stated)
+    same_facts || was_refused(stored) || same_source(wire, stored, stated)
 }
 
 /// What stands in the log for an event that could not be taken in.
 fn was_refused(stored: &[Event<'_>]) -> bool {
-    matches!(stored, [Event { body: Body::Fact(Fact::DiagnosticNoted(noted)), .. }] if noted.code == code::SOURCE_UNREADABLE)
+    matches!(stored, [Event { body: Body::Fact(Fact::DiagnosticNoted(noted)), .. }] if noted.code == SOURCE_UNREADABLE)
 }
 
 /// Equal by value as the protocol writes them, though another version of the adapter may have read them differently.
-fn same_source(stored: &[Event<'_>], stated: &[Stated<'_>]) -> bool {
+fn same_source(wire: &Wire, stored: &[Event<'_>], stated: &[Stated<'_>]) -> bool {
     let pieces: Option<Vec<Piece<'_>>> = stored.iter().map(Piece::of_event).collect();
-    let (Some(Ok(old)), Ok(new)) = (pieces.map(|pieces| encode(&pieces)), encode_stated(stated)) else { return false };
+    let (Some(Ok(old)), Ok(new)) = (pieces.map(|pieces| wire.encode(&pieces)), wire.encode_stated(stated)) else { return false };
     let value = |text: &str| serde_json::from_str::<serde_json::Value>(text).ok();
     value(&old).is_some_and(|old| Some(old) == value(&new))
 }

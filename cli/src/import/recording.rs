@@ -6,11 +6,13 @@ use std::ops::Range;
 use std::path::Path;
 
 use indicatif::ProgressBar;
-use serde::Deserialize;
-use turnstore::adapter::aiui::{Decoder, code};
+use turnstore::adapter::check::SOURCE_UNREADABLE;
 use turnstore::adapter::source::{Item, Problem, Raw, Reader, Reason};
-use turnstore::event::{Protocol, Source, Stated};
+use turnstore::adapter::{Decode, Wire};
+use turnstore::event::{Source, Stated};
 use turnstore::fact::{DiagnosticNoted, Fact, Text};
+
+use super::repeats::Repeats;
 
 /// Source events in one chunk, and so in one append.
 const CHUNK_EVENTS_MAX: usize = 1024;
@@ -104,10 +106,17 @@ impl Recording {
     }
 }
 
-#[derive(Deserialize)]
-struct Named<'a> {
-    #[serde(rename = "threadId", borrow)]
-    thread: Option<Text<'a>>,
+/// What is remembered of a recording while it is decoded.
+pub(crate) struct Decoding {
+    pub(crate) wire: &'static Wire,
+    decoder: Box<dyn Decode>,
+    repeats: Repeats,
+}
+
+impl Decoding {
+    pub(crate) fn new(wire: &'static Wire) -> Self {
+        Self { wire, decoder: wire.decoder(), repeats: Repeats::default() }
+    }
 }
 
 impl Chunk {
@@ -130,9 +139,9 @@ impl Chunk {
         self.lines.iter().map(|line| Place { line: line.line, number: line.number })
     }
 
-    /// The thread that the first event with one names.
-    pub(crate) fn thread(&self) -> Option<String> {
-        self.texts().find_map(|text| serde_json::from_str::<Named<'_>>(text).ok()?.thread).map(Text::into_owned)
+    /// The session that the first event with one names.
+    pub(crate) fn session(&self, wire: &Wire) -> Option<String> {
+        self.texts().find_map(|text| wire.session_of(text))
     }
 
     /// Names a recording by its first event, so that a file keeps its name when it grows or moves.
@@ -142,17 +151,19 @@ impl Chunk {
         format!("file:{}", digest.get(..16).unwrap_or_default())
     }
 
-    /// Decodes the chunk; the decoder has seen every chunk before it.
-    pub(crate) fn decode<'c>(&'c self, decoder: &mut Decoder, stream: &'c str) -> Decoded<'c> {
+    /// Decodes the chunk; every chunk before it has been decoded.
+    pub(crate) fn decode<'c>(&'c self, decoding: &mut Decoding, stream: &'c str) -> Decoded<'c> {
         let mut decoded = Decoded { facts: Vec::with_capacity(self.lines.len() * 2), places: Vec::with_capacity(self.lines.len() * 2) };
         for line in &self.lines {
             let from = decoded.facts.len();
             match &line.standing {
                 Standing::Event { text, name, id } => {
                     let text = self.text.get(text.clone()).unwrap_or_default();
-                    decoder.decode_raw(Raw { line: line.line, text, name: name.as_deref(), id: id.as_deref() }, &mut decoded.facts);
+                    let raw = Raw { line: line.line, text, name: name.as_deref(), id: id.as_deref() };
+                    decoding.decoder.decode_raw(raw, &mut decoded.facts);
+                    decoding.repeats.take(raw, &mut decoded.facts, from);
                 }
-                Standing::Unreadable(problem) => decoded.facts.push(unreadable(*problem)),
+                Standing::Unreadable(problem) => decoded.facts.push(unreadable(decoding.wire, *problem)),
             }
             for stated in decoded.facts.get_mut(from..).unwrap_or_default() {
                 stated.source.stream = Some((Text::Borrowed(stream), line.number));
@@ -164,8 +175,8 @@ impl Chunk {
 }
 
 /// A place in the source that cannot be read, kept in the log so that the numbers of what follows stay.
-fn unreadable(problem: Problem) -> Stated<'static> {
-    let fact = DiagnosticNoted { code: Text::Borrowed(code::SOURCE_UNREADABLE), detail: Some(Text::Owned(problem.to_string())), raw: None };
-    let source = Source { protocol: Protocol::AIUI, ..Source::default() };
+fn unreadable(wire: &Wire, problem: Problem) -> Stated<'static> {
+    let fact = DiagnosticNoted { code: Text::Borrowed(SOURCE_UNREADABLE), detail: Some(Text::Owned(problem.to_string())), raw: None };
+    let source = Source { protocol: wire.protocol, ..Source::default() };
     Stated { source, ..Stated::from(Fact::DiagnosticNoted(fact)) }
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::Serialize;
+use turnstore::adapter::source::Problem;
 
 /// Lines that are named one by one; the others are counted.
 const NAMED_MAX: usize = 10;
@@ -42,6 +43,9 @@ impl Remarks {
 pub(crate) struct Tally {
     pub(crate) file: PathBuf,
     pub(crate) session: String,
+    /// The session that started this one, when it says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) parent: Option<String>,
     /// Source events that the recording holds.
     pub(crate) events: u64,
     /// Of these, the ones that were in the store before.
@@ -54,6 +58,9 @@ pub(crate) struct Tally {
     pub(crate) diagnostics: Remarks,
     /// What was not taken in.
     pub(crate) refused: Remarks,
+    /// Parts of the file that gave nothing to store.
+    #[serde(skip)]
+    pub(crate) left_out: Vec<Problem>,
     #[serde(skip)]
     pub(crate) took: Duration,
 }

@@ -5,6 +5,18 @@ use turnstore::{InteractionItem, Item, ItemKind, LongText, Page, PartItem, Resul
 
 use super::page::status_word;
 
+/// A window or page, whole.
+pub(crate) fn window(page: &Page) -> Value {
+    json!({
+        "session": page.session(),
+        "seq": seq(page.as_of_seq()),
+        "turns": turns(page),
+        "changed": page.changed().map(|turn| turn.id()).collect::<Vec<_>>(),
+        "older": page.cursor().map(|cursor| cursor.to_string()),
+        "newer": page.newer_cursor().to_string(),
+    })
+}
+
 /// The turns of a page with their items. A turn that the page cuts says `truncated`.
 pub(crate) fn turns(page: &Page) -> Vec<Value> {
     page.turns()
@@ -17,7 +29,8 @@ pub(crate) fn turns(page: &Page) -> Vec<Value> {
         .collect()
 }
 
-fn set(value: &mut Value, key: &str, field: Option<impl Into<Value>>) {
+/// Adds a field to an object, when there is one.
+pub(crate) fn set(value: &mut Value, key: &str, field: Option<impl Into<Value>>) {
     if let (Some(object), Some(field)) = (value.as_object_mut(), field) {
         object.insert(key.to_owned(), field.into());
     }

@@ -17,8 +17,10 @@ pub mod code;
 mod decode;
 mod encode;
 mod placed;
+mod wire;
 
 pub use decode::Decoder;
 pub use encode::{encode, encode_stated};
 
 pub use super::piece::{Piece, Unencodable};
+pub use wire::WIRE;

@@ -19,9 +19,11 @@ mod lanes;
 mod name;
 mod order;
 mod project;
+mod wire;
 
 pub use super::piece::{Piece, Unencodable};
 pub use decode::Decoder;
 pub use encode::{encode, encode_stated};
 pub use fold::{BadStart, Folder, Start};
 pub use project::{Payloads, project};
+pub use wire::WIRE;

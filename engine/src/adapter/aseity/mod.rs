@@ -21,11 +21,13 @@ mod export;
 mod name;
 mod reference;
 mod spelling;
+mod wire;
 
 pub use super::piece::{Piece, Unencodable};
 pub use decode::{Decoder, Validation};
 pub use encode::{encode, encode_stated};
 pub use export::{session_event, session_messages};
+pub use wire::WIRE;
 
 #[cfg(test)]
 mod tests;

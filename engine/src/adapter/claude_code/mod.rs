@@ -28,10 +28,12 @@ mod seen;
 #[cfg(test)]
 mod tests;
 mod turn;
+mod wire;
 
 pub use super::piece::{Piece, Unencodable};
 pub use decode::Decoder;
 pub use identity::{Identity, identity};
+pub use wire::WIRE;
 
 use crate::event::Stated;
 

@@ -29,10 +29,12 @@ mod recorded;
 mod tests;
 mod turn;
 mod twins;
+mod wire;
 
 pub use super::piece::{Piece, Unencodable};
 pub use decode::Decoder;
 pub use identity::{Identity, identity};
+pub use wire::WIRE;
 
 use crate::event::Stated;
 
