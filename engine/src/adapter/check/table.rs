@@ -108,6 +108,13 @@ pub(super) const COMMON: &[Code] = &[
     ),
     error("document_not_json", "A document's value is no JSON; it was not taken.", "Send a JSON value."),
     error("document_unreadable", "A document could not be read back, so that a patch could not be applied.", "Send the whole value again."),
+    warning(
+        "merge_too_large",
+        "Stated fields would grow an object beyond its measure; they stay in the log and do not show.",
+        "State less, or keep large values outside and refer to them.",
+    ),
+    warning("text_full", "A text has reached its measure; what comes after stays in the log and does not show.", "Begin another part."),
+    warning("title_cut", "A title is longer than is shown; the log has all of it.", "Send a shorter title."),
     // At the end.
     warning(
         OPEN_TURN,
