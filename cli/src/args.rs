@@ -80,12 +80,14 @@ fn protocol() -> impl TypedValueParser<Value = &'static Wire> {
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A file is one session: --session, else the session or thread that its events name, else its file name without the
-ending. A transcript of a subagent is a session of its own that names its parent. A directory stands for the files in
-it. Running the same import again, on the same or a longer file, or after the process was killed, doubles nothing: the
-file is compared, event by event, with what its session holds, so that a recording whose beginning was changed is
-refused. Cost: a read of the file and of the session's log up to there. An event that the file holds twice, as after a
-reconnect, counts once.
+A file is one session: --session, else the session or thread that its events name, else its file
+name without the ending. A transcript of a subagent is a session of its own that names its parent.
+A directory stands for the files in it.
+
+Running the same import again, on the same or a longer file, or after the process was killed, doubles
+nothing: the file is compared, event by event, with what its session holds, so that a recording whose
+beginning was changed is refused. Cost: a read of the file and of the session's log up to there. An
+event that the file holds twice, as after a reconnect, counts once.
 
 Examples:
   turnstore import examples/recordings --protocol aiui
@@ -220,9 +222,11 @@ pub(crate) struct Project {
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A finding names the event by its number in the recording (from 1) and its line, and a stable code. An error breaks
-the protocol: something was refused or lost, or clients differ about it. A warning says less or other than was likely
-meant. A note is worth knowing and needs nothing mended, such as an event that is not known.
+A finding names the event by its number in the recording (from 1), its line, and a stable code.
+  error    breaks the protocol: something was refused or lost, or clients differ about it
+  warning  says less or other than was likely meant
+  note     worth knowing, nothing to mend, such as an event that is not known
+The recording is folded in a temporary store: any length, memory as for an import.
 
 Exit codes: 0 when there is no error (with --strict: nor a warning), 5 when there is.
 

@@ -5,7 +5,8 @@
 use turnstore_storage::Seq;
 
 use super::table::{
-    LOST_REQUEST, OPEN_PART, OPEN_TURN, STALE_DOCUMENT, UNANSWERED_CALL, UNANSWERED_REQUEST, UNFINISHED_CALL, WAITING_REQUEST,
+    AFTER_END, LOST_REQUEST, OPEN_PART, OPEN_TURN, REOPENED_TURN, STALE_DOCUMENT, UNANSWERED_CALL, UNANSWERED_REQUEST, UNFINISHED_CALL,
+    WAITING_REQUEST,
 };
 use crate::error::Error;
 use crate::event::Body;
@@ -49,6 +50,9 @@ pub(super) fn findings(view: &View, session: &str, tell: Tell<'_>) -> Result<(),
 }
 
 fn turn_at_end(turn: TurnRef<'_>, tell: Tell<'_>) {
+    if turn.reopened() > 0 {
+        tell(REOPENED_TURN, turn.first_seq().unwrap_or(Seq::FIRST), format!("turn {}, {} times", turn.id(), turn.reopened()));
+    }
     // One of which nobody said that it runs was only named.
     if !turn.ended() && turn.stated_status() != "unknown" {
         tell(OPEN_TURN, turn.first_seq().unwrap_or(Seq::FIRST), format!("turn {} is {}", turn.id(), turn.stated_status()));
@@ -57,6 +61,7 @@ fn turn_at_end(turn: TurnRef<'_>, tell: Tell<'_>) {
 
 fn item_at_end(view: &View, session: &str, item: &Item<'_>, tell: Tell<'_>) -> Result<(), Error> {
     let seq = item.first_seq().unwrap_or(Seq::FIRST);
+    late(item, seq, tell);
     match item.kind() {
         ItemKind::Interaction(asked) => asked_at_end(view, session, item, asked, tell)?,
         // Who fails or is stopped leaves things as they are.
@@ -67,6 +72,17 @@ fn item_at_end(view: &View, session: &str, item: &Item<'_>, tell: Tell<'_>) -> R
         _ => {}
     }
     Ok(())
+}
+
+/// What is opened behind the last that was said of its turn, when that was its end.
+fn late(item: &Item<'_>, seq: Seq, tell: Tell<'_>) {
+    let Some(turn) = item.turn().filter(|turn| turn.ended() && turn.last_seq().is_some_and(|last| last < seq)) else { return };
+    let id = match item.kind() {
+        ItemKind::Text(part) | ItemKind::Reasoning(part) => part.id(),
+        ItemKind::Tool(tool) => tool.id(),
+        _ => return,
+    };
+    tell(AFTER_END, seq, format!("{id} after the end of turn {}", turn.id()));
 }
 
 /// Whether a turn ended before it was done.

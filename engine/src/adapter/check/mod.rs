@@ -23,7 +23,7 @@ use crate::View;
 use crate::error::Error;
 
 pub use super::aiui::code::SOURCE_UNREADABLE;
-pub(super) use table::OPEN_TURN;
+pub(super) use table::{AFTER_END, OPEN_TURN};
 pub use table::{LEFT_OUT, REPEATED_DELIVERY, UNANSWERED_REQUEST, UNLISTED};
 
 /// How bad a finding is.

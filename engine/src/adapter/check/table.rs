@@ -16,6 +16,10 @@ pub(super) const LOST_REQUEST: &str = "lost_request";
 pub(super) const WAITING_REQUEST: &str = "waiting_request";
 /// A turn has not ended.
 pub(in crate::adapter) const OPEN_TURN: &str = "open_turn";
+/// A part or call was opened in a turn that had ended.
+pub(in crate::adapter) const AFTER_END: &str = "after_end";
+/// A turn was started again after its end.
+pub(super) const REOPENED_TURN: &str = "reopened_turn";
 /// A part was not closed.
 pub(super) const OPEN_PART: &str = "open_part";
 /// A call whose arguments were not ended, without a result.
@@ -121,6 +125,12 @@ pub(super) const COMMON: &[Code] = &[
         "A turn has not ended when the stream does.",
         "End every turn, also when it fails or is cancelled; if the recording was cut, record on.",
     ),
+    warning(
+        AFTER_END,
+        "A part or call was opened in a turn that had ended; it stands there.",
+        "Send it before the end of its turn, or start another turn.",
+    ),
+    note(REOPENED_TURN, "A turn was started again after its end.", "Nothing, when it goes on; else give the new turn an id of its own."),
     warning(OPEN_PART, "A part was never closed.", "Close every part before its turn ends, or state its whole text."),
     warning(
         UNFINISHED_CALL,

@@ -163,6 +163,19 @@ fn what_a_failed_run_leaves_open_is_no_finding() {
 }
 
 #[test]
+fn what_comes_after_the_end_of_its_turn_is_found() {
+    let lines = [
+        r#"{"type":"turn_start","turn_id":"t"}"#,
+        r#"{"type":"turn_end","turn_id":"t","status":"completed"}"#,
+        r#"{"type":"part_add","turn_id":"t","part":{"id":"p","type":"text","text":"late"}}"#,
+        r#"{"type":"part_complete","part_id":"p"}"#,
+    ];
+    check("aseity", &lines, &[("after_end", 3)]);
+    let again = [lines[0], lines[1], lines[0], lines[2], lines[3], lines[1]];
+    check("aseity", &again, &[("reopened_turn", 1)]);
+}
+
+#[test]
 fn a_patch_that_fails_leaves_its_document_stale() {
     let patch = r#"{"type":"STATE_DELTA","delta":[{"op":"remove","path":"/no/such"}]}"#;
     check("aiui", &[RUN, patch, DONE], &[("state_patch_failed", 2), ("stale_document", 3)]);

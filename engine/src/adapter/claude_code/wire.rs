@@ -1,7 +1,7 @@
 //! What this protocol is to somebody who knows none in particular.
 
 use super::{Decoder, code, encode, identity};
-use crate::adapter::check::{Code, OPEN_TURN, note, warning};
+use crate::adapter::check::{AFTER_END, Code, OPEN_TURN, note, warning};
 use crate::adapter::source::Raw;
 use crate::adapter::wire::{Decode, Wire};
 use crate::event::{Protocol, Stated};
@@ -25,6 +25,7 @@ impl Decode for Decoder {
 }
 
 const CODES: &[Code] = &[
+    note(AFTER_END, "The host wrote something behind the end of a turn, as it does between turns.", "Nothing: it stands where it came."),
     note(code::LINE_REPEATED, "The line came before, byte for byte; it says nothing again.", "Nothing: it was kept and not counted twice."),
     warning(
         code::ID_REUSED,

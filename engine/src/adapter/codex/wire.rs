@@ -1,7 +1,7 @@
 //! What this protocol is to somebody who knows none in particular.
 
 use super::{Decoder, code, encode, identity};
-use crate::adapter::check::{Code, note, warning};
+use crate::adapter::check::{AFTER_END, Code, note, warning};
 use crate::adapter::source::Raw;
 use crate::adapter::wire::{Decode, Wire};
 use crate::event::{Protocol, Stated};
@@ -25,6 +25,7 @@ impl Decode for Decoder {
 }
 
 const CODES: &[Code] = &[
+    note(AFTER_END, "The host wrote something behind the end of a turn, as it does between turns.", "Nothing: it stands where it came."),
     note(
         "final_text_mismatch",
         "A message came as an event and as an item in different words; the item stands.",
