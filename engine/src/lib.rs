@@ -3,6 +3,7 @@
 pub mod adapter;
 mod batch;
 mod checkpointer;
+pub mod control;
 mod cursor;
 mod engine;
 mod error;
@@ -20,6 +21,7 @@ mod refold;
 mod shared;
 pub mod state;
 mod subscribe;
+mod time;
 mod view;
 mod writer;
 
@@ -33,10 +35,11 @@ pub use read::Store;
 pub use rebuild::{Rebuilt, rebuild_at as rebuild};
 pub use receipt::{Receipt, Ticket};
 pub use subscribe::{From, Next, Subscription};
+pub use time::UnixMillis;
 pub use view::{
-    DecisionItem, Difference, DocumentSummary, DocumentValue, Events, InteractionItem, Item, ItemKind, Listed, LongText, OwnedEvent, Page,
-    PageTurn, PartItem, Payload, PayloadChunks, PayloadRef, Pending, PendingInteraction, PendingPage, ResultItem, SessionHead,
-    SessionSummary, SessionsPage, StateHash, ToolItem, TurnRef, Verified, View, Window,
+    DecisionItem, Difference, DocumentSummary, DocumentValue, Events, Expiry, InteractionItem, Item, ItemKind, Listed, LongText,
+    OwnedEvent, Page, PageTurn, PartItem, Payload, PayloadChunks, PayloadRef, Pending, PendingInteraction, PendingPage, ResultItem,
+    SessionHead, SessionSummary, SessionsPage, StateHash, ToolItem, TurnRef, Verified, View, Window,
 };
 
 pub use state::{InteractionStatus, Mark};

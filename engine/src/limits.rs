@@ -29,6 +29,25 @@ pub const PENDING_MAX: usize = 10_000;
 /// Bytes of a row that these bounds allow: 64 MiB.
 pub(crate) const ROW_BYTES_MAX: usize = 64 << 20;
 
+// What a response is checked against came from outside, and so did the response: see `crate::control`.
+
+/// Bytes of a schema that a response is checked against: 64 KiB. A larger one is of no use for the check.
+pub const SCHEMA_BYTES_MAX: usize = 64 << 10;
+/// Levels of JSON in such a schema: 32.
+pub const SCHEMA_NESTING_MAX: usize = 32;
+/// References in such a schema: 128. Each may be compiled for itself.
+pub const SCHEMA_REFERENCES_MAX: usize = 128;
+/// Patterns in such a schema: 64.
+pub const SCHEMA_PATTERNS_MAX: usize = 64;
+/// Bytes of one compiled pattern: 128 KiB.
+pub const SCHEMA_PATTERN_BYTES_MAX: usize = 128 << 10;
+/// Steps of one check, each a keyword applied to a part of the response: 500,000.
+pub const SCHEMA_STEPS_MAX: u64 = 500_000;
+/// Bytes of a response that is checked against a schema: 256 KiB.
+pub const RESPONSE_BYTES_MAX: usize = 256 << 10;
+/// Errors that one check tells: 16, the first.
+pub const RESPONSE_ERRORS_MAX: usize = 16;
+
 /// Highest [`Limits::id_bytes_max`]: 4 KiB.
 pub const ID_BYTES_MAX: usize = 4096;
 /// Highest [`Limits::turn_artifacts_max`]: 10,000.

@@ -9,6 +9,7 @@ use crate::state::{
     ArchivedBody, ArchivedDecision, ArchivedEntry, ArchivedInteraction, ArchivedInteractionStatus, ArchivedMark, ArchivedPart,
     ArchivedTool, ArchivedToolResult, Field, InteractionStatus, Mark,
 };
+use crate::time::UnixMillis;
 
 /// One entry of a timeline that is no turn. Borrowed from its page; reading it decodes nothing.
 #[derive(Clone, Copy, Debug)]
@@ -255,6 +256,28 @@ impl<'p> ResultItem<'p> {
     }
 }
 
+/// When an interaction expires.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Expiry {
+    /// Nothing was stated.
+    Never,
+    /// At this time, which counts as past.
+    At(UnixMillis),
+    /// Something was stated that is no time: see [`InteractionItem::expires_at`].
+    Unreadable,
+}
+
+impl Expiry {
+    pub(super) fn of(stated: Option<&str>) -> Self {
+        stated.map_or(Self::Never, |text| UnixMillis::parse(text).map_or(Self::Unreadable, Self::At))
+    }
+
+    /// Whether it lies at `now` or before.
+    pub fn is_past(self, now: UnixMillis) -> bool {
+        matches!(self, Self::At(at) if at <= now)
+    }
+}
+
 /// A question and what became of it.
 #[derive(Clone, Copy, Debug)]
 pub struct InteractionItem<'p> {
@@ -290,6 +313,16 @@ impl<'p> InteractionItem<'p> {
             ArchivedInteractionStatus::Resolved => InteractionStatus::Resolved,
             ArchivedInteractionStatus::Withdrawn => InteractionStatus::Withdrawn,
         }
+    }
+
+    /// When it expires, read. Never judged here: an expired one is pending until its owner says otherwise.
+    pub fn expiry(&self) -> Expiry {
+        Expiry::of(self.expires_at())
+    }
+
+    /// Whether it expired at `now` or before. One that never expires, or whose expiry cannot be read, did not.
+    pub fn is_expired(&self, now: UnixMillis) -> bool {
+        self.expiry().is_past(now)
     }
 
     /// How often the request was replaced.

@@ -8,6 +8,7 @@
 //! | `found` | where a session's header, pages and text are: in memory, in the cache, in rows, in the log |
 //! | `window`, `page`, `item`, `turn`, `text`, `leaves` | windows and pages of a timeline |
 //! | `sessions`, `pending` | lists over the whole store |
+//! | `by_id` | one interaction, one turn, the current turn |
 //! | `shelf` | artifacts, documents, diagnostics of a session |
 //! | `log`, `events`, `payload`, `hash` | the log behind a session, one large value, the canonical hash |
 
@@ -41,6 +42,7 @@ macro_rules! values {
     };
 }
 
+mod by_id;
 mod cache;
 mod events;
 mod found;
@@ -66,7 +68,7 @@ pub(crate) use found::Look;
 pub use hash::StateHash;
 #[cfg(test)]
 pub(crate) use hash::hash_of_state;
-pub use item::{DecisionItem, InteractionItem, Item, ItemKind, PartItem, ResultItem, ToolItem};
+pub use item::{DecisionItem, Expiry, InteractionItem, Item, ItemKind, PartItem, ResultItem, ToolItem};
 pub use log::OwnedEvent;
 pub(crate) use log::Walk;
 pub use page::{Page, PageTurn};

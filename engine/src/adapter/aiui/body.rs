@@ -57,6 +57,9 @@ pub(super) fn body<'f>(spelled: &'f str, facts: &[&'f Fact<'_>]) -> Body<'f> {
     let dotted = super::decode::is_dotted(spelled);
     for (index, fact) in facts.iter().enumerate() {
         match fact {
+            Fact::InteractionRequested(asked) if Name::of(spelled) == Some(Name::Interruption) => {
+                body.extend(asked.request.as_ref().into_iter().flat_map(spread));
+            }
             Fact::InteractionRequested(asked) if asked.interrupt.is_none() => {
                 body.extend(asked.request.as_ref().map(|request| json("request", request)))
             }

@@ -11,7 +11,14 @@ use crate::fact::{
 };
 
 pub(super) fn human_input<'a>(event: &Incoming<'_, 'a>, own: &mut Own<'a>) -> Result<(), Bad> {
-    if event.name == Name::HumanInputRequested { requested(event, own) } else { resolved(event, own) }
+    match event.name {
+        Name::HumanInputRequested => requested(event, own),
+        Name::HumanInputResolved => resolved(event, own),
+        _ => {
+            interruption(event, own);
+            Ok(())
+        }
+    }
 }
 
 fn requested<'a>(event: &Incoming<'_, 'a>, own: &mut Own<'a>) -> Result<(), Bad> {
@@ -28,13 +35,46 @@ fn requested<'a>(event: &Incoming<'_, 'a>, own: &mut Own<'a>) -> Result<(), Bad>
         kind: text("kind").unwrap_or(Text::Borrowed("input")),
         request: Some(request),
         interrupt: None,
-        turn: text("turnId").or_else(|| text("runId")),
+        turn: asking_turn(&fields),
         tool: text("toolCallId"),
-        expires_at: text("expiresAt"),
+        expires_at: expiry(&fields),
     };
     own.fact(Fact::InteractionRequested(asked), Owner::RUNTIME);
     Ok(())
 }
+
+/// The turn that asks. Its run names it in this protocol, whose runs need no turn id; so the end of the run is the end of the asking.
+fn asking_turn<'a>(fields: &Fields<'a>) -> Option<Text<'a>> {
+    ["runId", "turnId"].iter().find_map(|key| fields.some(key).and_then(text_of))
+}
+
+/// When a question expires, verbatim: a text or a number.
+pub(super) fn expiry<'a>(fields: &Fields<'a>) -> Option<Text<'a>> {
+    let raw = fields.some("expiresAt")?;
+    text_of(raw).or_else(|| raw.get().starts_with(|first: char| first.is_ascii_digit()).then(|| Text::Borrowed(raw.get())))
+}
+
+/// A question under an older name. One without an id is kept as it came: nothing could ever answer it.
+fn interruption<'a>(event: &Incoming<'_, 'a>, own: &mut Own<'a>) {
+    let fields = event.fields;
+    let text = |key: &str| fields.some(key).and_then(text_of);
+    let Some(interaction) = INTERRUPTION_IDS.iter().find_map(|key| text(key)) else { return };
+    let asked = InteractionRequested {
+        interaction,
+        kind: text("kind").or_else(|| text("reason")).unwrap_or(Text::Borrowed("interrupt")),
+        request: rest(fields, OF_EVENTS),
+        interrupt: None,
+        turn: asking_turn(fields),
+        tool: text("toolCallId"),
+        expires_at: expiry(fields),
+    };
+    own.fact(Fact::InteractionRequested(asked), Owner::RUNTIME);
+}
+
+/// Where an interruption may have its id.
+const INTERRUPTION_IDS: [&str; 4] = ["interruptId", "interruptionId", "requestId", "id"];
+/// Fields of any event, which are not what it asks.
+const OF_EVENTS: &[&str] = &["type", "timestamp", "rawEvent", "metadata"];
 
 fn resolved<'a>(event: &Incoming<'_, 'a>, own: &mut Own<'a>) -> Result<(), Bad> {
     let fields = event.fields;
@@ -88,12 +128,19 @@ fn surface<'a>(name: &str, fields: &Fields<'a>, body: Json<'a>) -> Option<Fact<'
 }
 
 /// An event whose type is a dotted name itself.
-pub(super) fn dotted<'a>(name: &str, fields: &Fields<'a>, _text: &'a str) -> Option<Fact<'a>> {
+pub(super) fn dotted<'a>(name: &str, fields: &Fields<'a>) -> Option<Fact<'a>> {
     if !is_dotted(name) {
         return None;
     }
-    let body = rest(fields, &["type", "timestamp", "rawEvent", "metadata"])?;
-    of_name(name, fields, body)
+    of_name(name, fields, rest(fields, OF_EVENTS)?)
+}
+
+/// Who states it: an agent asks of the workspace and draws surfaces, the host says what became of that.
+pub(super) fn owner_of(fact: &Fact<'_>) -> Owner {
+    match fact {
+        Fact::WorkspaceChanged(changed) if changed.op != WorkspaceOp::Intent => Owner::HOST,
+        _ => Owner::RUNTIME,
+    }
 }
 
 /// Whether a name speaks of the workspace or of surfaces.
@@ -117,7 +164,10 @@ impl Decoder {
         }
         let fact = Fields::parse(value.get()).ok().and_then(|fields| of_name(&name, &fields, Json::raw(value)));
         match fact {
-            Some(fact) => own.fact(fact, Owner::RUNTIME),
+            Some(fact) => {
+                let owner = owner_of(&fact);
+                own.fact(fact, owner);
+            }
             None => own.note(Some(Note::new(code::UNKNOWN_EVENT, name))),
         }
         Ok(())

@@ -153,8 +153,9 @@ impl Decoder {
                 }
             }
             None => {
-                if let Some(fact) = human::dotted(&spelled, &fields, raw.text) {
-                    own.fact(fact, Owner::RUNTIME);
+                if let Some(fact) = human::dotted(&spelled, &fields) {
+                    let owner = human::owner_of(&fact);
+                    own.fact(fact, owner);
                     let event = Incoming { name: Name::Custom, spelled, fields: &fields, text: raw.text };
                     self.finish(&event, own, out);
                 } else {
@@ -184,8 +185,8 @@ impl Decoder {
             Name::MessagesSnapshot => self.messages_snapshot(event, own),
             Name::Raw | Name::Custom => self.custom(event, own),
             Name::SubagentStarted | Name::SubagentFinished | Name::SubagentError => self.subagent(event, own),
-            Name::HumanInputRequested | Name::HumanInputResolved => human::human_input(event, own),
-            Name::UiBlock | Name::Interruption => Ok(()),
+            Name::HumanInputRequested | Name::HumanInputResolved | Name::Interruption => human::human_input(event, own),
+            Name::UiBlock => Ok(()),
         }
     }
 

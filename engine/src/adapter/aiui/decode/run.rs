@@ -197,7 +197,7 @@ pub(in crate::adapter::aiui) fn interrupt<'a>(raw: &'a RawValue, turn: Option<&T
         interrupt: Some(Json::raw(raw)),
         turn: turn.cloned(),
         tool: fields.get("toolCallId").and_then(text_of),
-        expires_at: fields.get("expiresAt").and_then(text_of),
+        expires_at: super::human::expiry(&fields),
     })
 }
 

@@ -140,6 +140,87 @@ fn large_numbers_come_back_digit_for_digit() {
     assert!(encode_stated(&decoded(&[line])[0]).unwrap().contains("123456789012345678901234567890"));
 }
 
+/// One of each event that this protocol has beside the AG-UI set, with every field that is known of it.
+const OF_ITS_OWN: &[(&str, &[&str])] = &[
+    (
+        r#"{"type":"HUMAN_INPUT_REQUESTED","timestamp":1700000000000,"request":{"requestId":"approval-1","runId":"r","threadId":"t","turnId":"turn-1","parentMessageId":"a","kind":"approval","status":"pending","title":"Review","description":"d","subject":{"type":"com.example.effect","referenceId":"e","revision":"1","data":{"preview":"x"}},"responseSchema":{"type":"object"},"actions":[{"id":"approve","label":"Approve","intent":"approve"}],"policy":{"mode":"ask","requiresExplicitResponse":true},"createdAt":"2026-01-01T00:00:00Z","expiresAt":"2026-01-02T00:00:00Z","toolCallId":"c","metadata":{"k":1}}}"#,
+        &[
+            "InteractionRequested",
+            r#"interaction: "approval-1""#,
+            r#"kind: "approval""#,
+            r#"turn: Some("r")"#,
+            r#"tool: Some("c")"#,
+            r#"expires_at: Some("2026-01-02T00:00:00Z")"#,
+            "Owner(1)",
+        ],
+    ),
+    (
+        r#"{"type":"HUMAN_INPUT_REQUESTED","requestId":"q","kind":"input","status":"pending","turnId":"u","expiresAt":1700000000000}"#,
+        &["InteractionRequested", r#"turn: Some("u")"#, r#"expires_at: Some("1700000000000")"#],
+    ),
+    (
+        r#"{"type":"HUMAN_INPUT_RESOLVED","requestId":"q","decisionId":"d","actionId":"approve","response":{"a":1},"status":"resolved","resolvedAt":"2026-01-01T00:00:00Z","receipt":{"id":"rc"},"metadata":{"k":1},"timestamp":1}"#,
+        &["InteractionResolved", r#"decision: Some("d")"#, "Resolved", r#"\"actionId\":\"approve\""#, r#"\"id\":\"rc\""#, "Owner(4)"],
+    ),
+    (
+        r#"{"type":"HUMAN_INPUT_RESOLVED","requestId":"q","decisionId":"d","status":"cancelled","receipt":null}"#,
+        &["Cancelled", "receipt: None"],
+    ),
+    (r#"{"type":"HumanInputResolved","requestId":"q","status":"expired"}"#, &["Expired", "decision: None", "HumanInputResolved"]),
+    (
+        r#"{"type":"INTERRUPTION","id":"i","reason":"tool_approval","toolCallId":"c","runId":"r","responseSchema":{"type":"object"},"metadata":{"k":1}}"#,
+        &["InteractionRequested", r#"interaction: "i""#, r#"kind: "tool_approval""#, r#"turn: Some("r")"#, r#"tool: Some("c")"#],
+    ),
+    (r#"{"type":"INTERRUPTION","reason":"paused"}"#, &["Opaque"]),
+    (r#"{"type":"UI_BLOCK","block":{"kind":"approval-card","id":"b"}}"#, &["Opaque", "UI_BLOCK"]),
+    (
+        r#"{"type":"CUSTOM","name":"aiui.workspace.capabilities","value":{"protocolVersions":["v1"],"viewKinds":["aiui.resource"],"regions":["sidePanel"],"modes":["tab"],"features":["tabs"],"maxOpenSurfaces":8}}"#,
+        &["WorkspaceChanged", "Capabilities", "maxOpenSurfaces", "Owner(8)"],
+    ),
+    (
+        r#"{"type":"aiui.workspace.intent","timestamp":1,"metadata":{"k":1},"intentId":"n","resource":{"resourceId":"artifact-1","type":"aiui.document"},"viewKind":"aiui.resource","reuseKey":"artifact:1","presentation":{"region":"sidePanel","mode":"tab","focus":"request"}}"#,
+        &["WorkspaceChanged", "Intent", r#"intent: Some("n")"#, "reuseKey", "Owner(1)"],
+    ),
+    (
+        r#"{"type":"CUSTOM","name":"aiui.workspace.intent","value":{"intentId":"n","type":"workspace.resource.open"}}"#,
+        &["WorkspaceChanged", "Intent", "workspace.resource.open"],
+    ),
+    (
+        r#"{"type":"aiui.workspace.intent.result","intentId":"n","status":"rejected","reason":"policy","surfaceId":"s"}"#,
+        &["WorkspaceChanged", "IntentResult", r#"intent: Some("n")"#, "policy", "Owner(8)"],
+    ),
+    (r#"{"type":"CUSTOM","name":"aiui.workspace.state","value":{"revision":3,"surfaces":[]}}"#, &["WorkspaceChanged", "State", "Owner(8)"]),
+    (
+        r#"{"type":"surface.create","surfaceId":"s","catalog":{"id":"basic","version":"1.0.0"},"root":"n","components":[{"id":"n"}],"state":{"v":1},"display":"card","sequence":0}"#,
+        &["SurfaceChanged", "Create", "sequence: Some(0)", r#"surface: "s""#, "1.0.0"],
+    ),
+    (
+        r#"{"type":"CUSTOM","name":"surface.patch","value":{"surfaceId":"s","sequence":1,"patch":[{"op":"add","path":"/v","value":2}]}}"#,
+        &["SurfaceChanged", "Patch", "sequence: Some(1)"],
+    ),
+    (r#"{"type":"CUSTOM","name":"surface.close","value":{"surfaceId":"s"}}"#, &["SurfaceChanged", "Close", "sequence: None"]),
+    (r#"{"type":"CUSTOM","name":"surface.rotate","value":{"surfaceId":"s"}}"#, &["Opaque"]),
+    (r#"{"type":"CUSTOM","name":"surface.patch","value":{"sequence":1}}"#, &["Opaque"]),
+    (r#"{"type":"aiui.workspace.intent","type2":"no id"}"#, &["Opaque"]),
+    (r#"{"type":"aiui.catalog.published","catalog":{"id":"kit","version":"2.0.0"}}"#, &["Opaque", "2.0.0"]),
+    (r#"{"type":"REASONING_ENCRYPTED_VALUE","subtype":"tool-call","entityId":"c","encryptedValue":"x=="}"#, &["Sealed", r#"value: "x==""#]),
+    (r#"{"type":"RUN_FINISHED","threadId":"t","runId":"r","usage":[{"inputTokens":1,"model":"m"}]}"#, &["TurnEnded", "inputTokens"]),
+    (r#"{"type":"SUBAGENT_STARTED","subagentRunId":"g","name":"n"}"#, &["Opaque", "SUBAGENT_STARTED"]),
+];
+
+#[test]
+fn every_event_of_its_own_states_its_facts_and_comes_back() {
+    for (line, says) in OF_ITS_OWN {
+        let facts = decoded(&[START, line]);
+        let shown = format!("{:?}", facts[1]);
+        for word in *says {
+            assert!(shown.contains(word), "{word} of {line}: {shown}");
+        }
+        let back: Value = serde_json::from_str(&encode_stated(&facts[1]).unwrap()).unwrap();
+        assert_eq!(back, serde_json::from_str::<Value>(line).unwrap(), "{shown}");
+    }
+}
+
 const NAMES: [&str; 46] = [
     "RUN_STARTED",
     "RUN_FINISHED",
@@ -257,6 +338,8 @@ fn fields() -> impl Strategy<Value = Map<String, Value>> {
         ("event", vec![json!({"data": 1})]),
         ("timestamp", vec![json!(1_700_000_000_000_i64), json!("noon")]),
         ("intentId", vec![json!("n")]),
+        ("id", vec![json!("i"), json!(1)]),
+        ("expiresAt", vec![json!("2026-01-01T00:00:00Z"), json!(1_700_000_000_000_i64), json!({"at": 1})]),
         ("-", vec![json!(["role"])]),
         ("=", vec![json!({"type": "X"})]),
         ("futureField", vec![json!({"deep": [1]})]),
