@@ -73,7 +73,7 @@ impl Summary {
             items: header.items,
             diagnostics: u64::try_from(header.diagnostics).unwrap_or(0),
             pending: header.pending.len() as u64,
-            queued: header.queue.len() as u64,
+            queued: header.queued,
             running: header.running,
             touched: header.touched,
         }

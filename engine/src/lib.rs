@@ -39,7 +39,7 @@ pub use time::UnixMillis;
 pub use view::{
     DecisionItem, Difference, DocumentSummary, DocumentValue, Events, Expiry, InteractionItem, Item, ItemKind, Listed, LongText,
     OwnedEvent, Page, PageTurn, PartItem, Payload, PayloadChunks, PayloadRef, Pending, PendingInteraction, PendingPage, ResultItem,
-    SessionHead, SessionSummary, SessionsPage, StateHash, ToolItem, TurnRef, Verified, View, Window,
+    SessionHead, SessionSummary, SessionsPage, StateHash, SurfaceSummary, SurfaceValue, ToolItem, TurnRef, Verified, View, Window,
 };
 
 pub use state::{InteractionStatus, Mark};

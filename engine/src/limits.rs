@@ -26,6 +26,12 @@ pub const CONFLICTS_MAX: usize = 16;
 /// Highest number of interactions that wait in one session: 10,000. One that waits is never let go of, so an append that could make it more
 /// is refused.
 pub const PENDING_MAX: usize = 10_000;
+/// Bytes of the queue's items that are kept: 1 MiB, 64 for each beside its id and value. What is beyond is counted, with a diagnostic.
+pub const QUEUE_BYTES_MAX: usize = 1 << 20;
+/// Patches of a surface that wait for one before them: 64. One more drops them all, and the surface needs a new creation.
+pub const SURFACE_BUFFER_MAX: usize = 64;
+/// Bytes of those patches: 1 MiB. What is above drops them likewise.
+pub const SURFACE_BUFFER_BYTES_MAX: usize = 1 << 20;
 /// Bytes of a row that these bounds allow: 64 MiB.
 pub(crate) const ROW_BYTES_MAX: usize = 64 << 20;
 

@@ -24,6 +24,8 @@
 
 mod host;
 
+#[path = "cases/beside.rs"]
+mod beside;
 #[path = "cases/floods.rs"]
 mod floods;
 #[path = "cases/ids.rs"]

@@ -39,6 +39,37 @@ fn answers(view: &View, session: &str) -> Vec<String> {
     for listed in view.artifacts(session).unwrap() {
         answers.push(format!("{:?}", listed.unwrap()));
     }
+    answers.push(format!("{:?} {:?}", view.queue(session).unwrap(), view.workspace(session).unwrap()));
+    // Each thing of a list is found by its id too.
+    let mut put = |listed: String, found: String| {
+        assert_eq!(listed, found);
+        answers.push(listed);
+    };
+    for artifact in view.artifacts_by_id(session).unwrap() {
+        let id = artifact.as_ref().unwrap().id.clone().unwrap();
+        put(format!("{:?}", artifact.ok()), format!("{:?}", view.artifact(session, &id).unwrap()));
+    }
+    for evidence in view.evidence_records(session).unwrap() {
+        let id = evidence.as_ref().unwrap().id.clone();
+        put(format!("{:?}", evidence.ok()), format!("{:?}", view.evidence(session, &id).unwrap()));
+    }
+    for steer in view.steers(session).unwrap() {
+        let id = steer.as_ref().unwrap().id.clone();
+        put(format!("{:?}", steer.ok()), format!("{:?}", view.steer(session, &id).unwrap()));
+    }
+    for intent in view.intents(session).unwrap() {
+        let id = intent.as_ref().unwrap().id.clone();
+        put(format!("{:?}", intent.ok()), format!("{:?}", view.intent(session, &id).unwrap()));
+    }
+    for write in view.writes(session).unwrap() {
+        let id = write.as_ref().unwrap().id.clone();
+        put(format!("{:?}", write.ok()), format!("{:?}", view.write(session, &id).unwrap()));
+    }
+    for surface in view.surfaces(session).unwrap() {
+        let value = view.surface(session, &surface.as_ref().unwrap().id).unwrap().unwrap();
+        put(format!("{:?}", surface.unwrap()), format!("{:?}", value.summary));
+        put(format!("{value:?}"), format!("{value:?}"));
+    }
     for listed in view.diagnostics(session).unwrap() {
         answers.push(format!("{:?}", listed.unwrap()));
     }
@@ -62,6 +93,8 @@ fn shown(item: &turnstore::Item<'_>) -> String {
         ItemKind::Interaction(asked) => format!("interaction {} {:?}", asked.id(), asked.status()),
         ItemKind::Result(result) => format!("result {} {:?}", result.tool(), result.content().map(|text| text.joined().into_owned())),
         ItemKind::Compaction { phase, .. } => format!("compaction {phase}"),
+        ItemKind::ArtifactRef(id) => format!("artifact {id}"),
+        ItemKind::EvidenceRef(id) => format!("evidence {id}"),
         _ => "other".to_owned(),
     };
     format!("{turn:?} {kind} {:?} {:?}", item.first_seq(), item.last_seq())
@@ -207,6 +240,8 @@ fn identity(item: &turnstore::Item<'_>) -> String {
         ItemKind::Interaction(asked) => format!("interaction {}", asked.id()),
         ItemKind::Result(result) => format!("result {}", result.tool()),
         ItemKind::Compaction { phase, .. } => format!("compaction {phase}"),
+        ItemKind::ArtifactRef(id) => format!("artifact {id}"),
+        ItemKind::EvidenceRef(id) => format!("evidence {id}"),
         _ => "other".to_owned(),
     };
     format!("{:?} {id}", item.first_seq().map(Seq::get))

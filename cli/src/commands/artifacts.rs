@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use serde_json::json;
+use turnstore::state::Content;
 
 use crate::args::OfSession;
 use crate::failure::{Failure, Outcome};
@@ -23,6 +24,10 @@ pub(crate) fn run(store: &Path, args: &OfSession, out: &mut Out) -> Result<Outco
     for artifact in artifacts {
         let artifact = artifact?;
         if args.json {
+            let exports = artifact.exports.iter();
+            let exports = exports.map(|job| json!({ "id": job.id, "state": job.state, "reference": job.reference }));
+            // A value that is only begun here does not parse, and shows as the text that it begins with.
+            let value = |value: &Option<Box<Content>>| value.as_ref().map(|value| embedded(value.shown()));
             values.push(json!({
                 "path": artifact.path,
                 "id": artifact.id,
@@ -31,7 +36,12 @@ pub(crate) fn run(store: &Path, args: &OfSession, out: &mut Out) -> Result<Outco
                 "turns": artifact.turns,
                 "version": artifact.version,
                 "versions": artifact.versions,
-                "exports": artifact.exports,
+                "exports": exports.collect::<Vec<_>>(),
+                "preview": value(&artifact.preview),
+                "read_ref": artifact.read_ref,
+                "diff_ref": artifact.diff_ref,
+                "error": value(&artifact.error),
+                "incarnation": artifact.incarnation,
                 "fields": artifact.fields.as_deref().map(embedded),
             }));
             continue;

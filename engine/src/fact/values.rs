@@ -2,6 +2,10 @@
 //!
 //! **Invariant:** the match names every kind, so that a value which a row refers to is found again in its event.
 
+use std::collections::BTreeMap;
+
+use serde_json::value::RawValue;
+
 use super::{Content, Fact, HistoryMessage, Json, PartChange, Text, ToolOp, WriteOp};
 
 /// Takes a value as it is written.
@@ -20,6 +24,14 @@ fn content<'f>(each: Each<'_, 'f>, content: &'f Option<Content<'_>>) {
         Some(Content::Text(text)) => each(text),
         Some(Content::Json(json)) => each(json.as_str()),
         None => {}
+    }
+}
+
+/// The values inside an object that rows keep apart, as they are written.
+fn members<'f>(each: Each<'_, 'f>, object: &'f Json<'_>) {
+    each(object.as_str());
+    if let Ok(members) = serde_json::from_str::<BTreeMap<String, &'f RawValue>>(object.as_str()) {
+        members.values().for_each(|raw| each(raw.get()));
     }
 }
 
@@ -80,8 +92,8 @@ impl<'a> Fact<'a> {
                 text(each, &steer.text);
                 text(each, &steer.reason);
             }
-            Fact::ArtifactChanged(changed) => each(changed.fields.as_str()),
-            Fact::EvidenceChanged(changed) => each(changed.fields.as_str()),
+            Fact::ArtifactChanged(changed) => members(each, &changed.fields),
+            Fact::EvidenceChanged(changed) => members(each, &changed.fields),
             Fact::DocumentSet(set) => each(set.value.as_str()),
             Fact::DocumentPatched(patched) => each(patched.patch.as_str()),
             Fact::HistoryImported(history) => {

@@ -5,6 +5,7 @@
 use rkyv::{Archive, Deserialize, Serialize};
 
 use super::chunked::Chunked;
+use super::shelf::{Artifact, Evidence, Intent, Queue, Steer, Surface, Workspace, Write};
 
 /// The numbered sequences of a session. Each is stored in pages of [`PAGE_ENTRIES`].
 #[derive(Archive, Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -12,7 +13,7 @@ use super::chunked::Chunked;
 pub enum Sequence {
     /// Turns and their items, in arrival order; imported history goes below zero.
     Timeline,
-    /// Artifacts, documents, evidence, surfaces, intents, steers, writes.
+    /// Artifacts, documents, evidence, surfaces, intents, steers, writes; the queue and the workspace.
     Shelf,
     /// Diagnostics.
     Diagnostics,
@@ -67,8 +68,20 @@ pub enum Body {
     Artifact(Artifact),
     /// A document (shelf).
     Document(Document),
-    /// Any other named thing on the shelf, as merged JSON.
-    Thing(Thing),
+    /// The queue (shelf).
+    Queue(Queue),
+    /// A steering input (shelf).
+    Steer(Steer),
+    /// An evidence record (shelf).
+    Evidence(Evidence),
+    /// A surface (shelf).
+    Surface(Surface),
+    /// The workspace (shelf).
+    Workspace(Workspace),
+    /// An intent (shelf).
+    Intent(Intent),
+    /// A write (shelf).
+    Write(Write),
     /// A diagnostic.
     Diagnostic(Diagnostic),
 }
@@ -111,6 +124,10 @@ pub struct Turn {
     pub artifacts_seq: u64,
     /// How often it was started again after its end.
     pub reopened: u32,
+    /// Seq of the event that stated its status last; 0 when only a history did.
+    pub told_seq: u64,
+    /// Seq of the first event that brought what an assistant said in it; `None` when only a history did.
+    pub said_seq: Option<u64>,
 }
 
 /// An artifact by path.
@@ -364,34 +381,6 @@ pub struct Decision {
     pub receipt_meaning: [u8; 16],
 }
 
-/// An artifact, by path or by id.
-#[derive(Archive, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
-#[rkyv(derive(Debug))]
-pub struct Artifact {
-    /// Path, for artifacts of turns.
-    pub path: Option<String>,
-    /// Id, for artifacts of an artifact service.
-    pub id: Option<String>,
-    /// Kind or type; `unknown` when not stated.
-    pub kind: String,
-    /// creating, ready, updating, failed, stale, superseded, deleted, unknown, or the source's own word.
-    pub status: String,
-    /// Ids of the turns that reference it, in the order of reference: the newest, up to [`crate::limits::LIST_BYTES_MAX`].
-    pub turns: Vec<String>,
-    /// How many reference it in all.
-    pub turns_count: u64,
-    /// Versions in order.
-    pub versions: Vec<String>,
-    /// Current version.
-    pub version: Option<String>,
-    /// Export jobs: id and state.
-    pub exports: Vec<(String, String)>,
-    /// Incarnation, raised when a deleted one is created again.
-    pub incarnation: u32,
-    /// Everything else that was stated, a JSON object.
-    pub fields: Option<String>,
-}
-
 /// A JSON document: a base and the patches since, both as growing text.
 #[derive(Archive, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 #[rkyv(derive(Debug))]
@@ -404,18 +393,6 @@ pub struct Document {
     pub patches: Chunked,
     /// A patch failed and no whole value came since.
     pub stale: bool,
-}
-
-/// A named thing kept as merged JSON: evidence, surface, intent, steer, write, workspace.
-#[derive(Archive, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
-#[rkyv(derive(Debug))]
-pub struct Thing {
-    /// Family: `evidence`, `surface`, `intent`, `steer`, `write`, `workspace`.
-    pub family: String,
-    /// Id within the family.
-    pub id: String,
-    /// Fields, a JSON object.
-    pub fields: String,
 }
 
 /// Something that did not fit.
@@ -449,7 +426,16 @@ impl Content {
 }
 
 impl Body {
-    /// Every content of the entry.
+    /// The value that patches change, of a document or a surface.
+    pub(crate) fn document(&self) -> Option<&Document> {
+        match self {
+            Self::Document(document) => Some(document),
+            Self::Surface(surface) => Some(&surface.state),
+            _ => None,
+        }
+    }
+
+    /// Every content of a timeline's entry.
     pub(crate) fn contents_mut(&mut self, each: &mut dyn FnMut(&mut Content)) {
         let mut values = |values: &mut [&mut Option<Box<Content>>]| {
             values.iter_mut().filter_map(|value| value.as_deref_mut()).for_each(&mut *each);
@@ -472,7 +458,8 @@ impl Body {
                 }
             }
             Self::Compaction(marked) => values(&mut [&mut marked.detail]),
-            Self::ArtifactRef(_) | Self::EvidenceRef(_) | Self::Artifact(_) | Self::Document(_) | Self::Thing(_) | Self::Diagnostic(_) => {}
+            // What is on the shelf is never compared with a statement of the history.
+            _ => {}
         }
     }
 }

@@ -37,8 +37,8 @@ pub struct Header {
     pub touched: u64,
     /// Ordinals of the pending interactions, in the order of asking. [`crate::limits::PENDING_MAX`] bounds them where they come in.
     pub pending: Vec<i64>,
-    /// The queue, in order: id and JSON.
-    pub queue: Vec<(String, String)>,
+    /// Inputs in the queue.
+    pub queued: u64,
     /// Whether the owner's history is known to its beginning; `None` when no page was imported.
     pub history_complete: Option<bool>,
     /// The owner's cursor to older history.

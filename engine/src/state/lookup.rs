@@ -34,8 +34,18 @@ pub enum Space {
     Artifact = 17,
     /// Documents.
     Document = 18,
-    /// Things, as `family` NUL `id`.
-    Thing = 19,
+    /// What a session has one of: [`QUEUE`], [`WORKSPACE`].
+    Single = 19,
+    /// Evidence.
+    Evidence = 20,
+    /// Surfaces.
+    Surface = 21,
+    /// Intents.
+    Intent = 22,
+    /// Steering inputs.
+    Steer = 23,
+    /// Writes.
+    Write = 24,
 }
 
 impl Space {
@@ -52,6 +62,11 @@ impl Space {
         self >= Self::Path
     }
 }
+
+/// The queue's name in [`Space::Single`].
+pub(crate) const QUEUE: &str = "queue";
+/// The workspace's name in [`Space::Single`].
+pub(crate) const WORKSPACE: &str = "workspace";
 
 type Digest = [u8; 16];
 

@@ -19,6 +19,7 @@ mod patch;
 mod reduce;
 mod rows;
 mod session;
+mod shelf;
 mod wants;
 
 pub use archive::{HeaderArchive, PageArchive};
@@ -28,13 +29,14 @@ pub use entry::*;
 pub use header::{ArchivedHeader, Header};
 pub use lookup::Lookup;
 pub use lookup::Space;
-pub(crate) use lookup::{row_of_digest, row_of_id};
+pub(crate) use lookup::{QUEUE, WORKSPACE, row_of_digest, row_of_id};
 pub use reduce::value_of;
 pub(crate) use rows::IdRow;
 pub use rows::{BadRow, Field, RowKind, RowRef, piece_ordinal};
 pub use session::{Need, Session, State};
+pub use shelf::*;
 
 /// Changes whenever an archived type changes its shape: rows of another layout are folded again.
-pub const LAYOUT_FINGERPRINT: u64 = 3;
+pub const LAYOUT_FINGERPRINT: u64 = 4;
 /// Changes whenever the reducer would fold the same events differently.
-pub const SEMANTICS_FINGERPRINT: u64 = 2;
+pub const SEMANTICS_FINGERPRINT: u64 = 3;

@@ -27,10 +27,11 @@ pub(crate) struct Piece {
     pub(crate) changed: u64,
 }
 
-/// A document's value in memory.
+/// The value of a document or a surface in memory.
 #[derive(Clone, Debug)]
 pub(crate) struct Held {
-    pub(crate) name: Arc<str>,
+    /// `None` of what is no document.
+    pub(crate) name: Option<Arc<str>>,
     pub(crate) value: Arc<Value>,
     pub(crate) changed: u64,
 }
@@ -122,7 +123,12 @@ impl State {
 
     /// A document that is in memory, by name.
     pub fn document(&self, name: &str) -> Option<&Arc<Value>> {
-        self.documents.values().find(|held| &*held.name == name).map(|held| &held.value)
+        self.documents.values().find(|held| held.name.as_deref() == Some(name)).map(|held| &held.value)
+    }
+
+    /// The value of a document or a surface that is in memory, by its place on the shelf.
+    pub(crate) fn value_at(&self, ordinal: i64) -> Option<&Arc<Value>> {
+        self.documents.get(&ordinal).map(|held| &held.value)
     }
 
     pub(crate) fn entry(&self, sequence: Sequence, ordinal: i64) -> Option<&Entry> {

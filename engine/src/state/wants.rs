@@ -5,10 +5,10 @@
 use std::collections::BTreeSet;
 
 use super::entry::{Body, Content, PAGE_ENTRIES, PartRole, Sequence};
-use super::lookup::{Found, Space};
+use super::lookup::{Found, QUEUE, Space, WORKSPACE};
 use super::rows::{Field, RowKind, RowRef, piece_ordinal};
 use super::session::{Need, Session, State};
-use crate::fact::{Fact, HistoryMode, HistoryTurn, PartKind, PartTarget, ToolOp};
+use crate::fact::{Fact, HistoryMode, HistoryTurn, PartKind, PartTarget, SurfaceOp, ToolOp, WorkspaceOp};
 
 impl From<PartKind> for PartRole {
     fn from(kind: PartKind) -> Self {
@@ -45,7 +45,7 @@ impl Session {
                 Ok(())
             }
             Fact::PartOpened(opened) => {
-                self.turn(opened.turn.as_deref())?;
+                self.turn_or_current(opened.turn.as_deref())?;
                 self.message(&opened.message)?;
                 self.page_of(Space::Activity, &opened.message)?;
                 self.page_of(Space::of(opened.kind.into()), &opened.part).map(|_| ())
@@ -86,10 +86,31 @@ impl Session {
             }
             Fact::TurnArtifactsSet(set) => self.artifacts(&set.turn, set.references.iter().map(|reference| reference.path.as_ref())),
             Fact::DocumentSet(set) => self.page_of(Space::Document, &set.document).map(|_| ()),
-            Fact::DocumentPatched(patched) => self.document(&patched.document),
+            Fact::DocumentPatched(patched) => self.document(Space::Document, &patched.document),
+            Fact::QueueSet(_) => self.page_of(Space::Single, QUEUE).map(|_| ()),
+            Fact::SteerChanged(changed) => self.page_of(Space::Steer, &changed.steer).map(|_| ()),
+            Fact::ArtifactChanged(changed) => {
+                self.turn_or_current(changed.turn.as_deref())?;
+                self.page_of(Space::Artifact, &changed.artifact).map(|_| ())
+            }
+            Fact::EvidenceChanged(changed) => {
+                self.turn_or_current(changed.turn.as_deref())?;
+                self.page_of(Space::Evidence, &changed.evidence).map(|_| ())
+            }
+            Fact::SurfaceChanged(changed) if changed.op == SurfaceOp::Patch => self.document(Space::Surface, &changed.surface),
+            Fact::SurfaceChanged(changed) => self.page_of(Space::Surface, &changed.surface).map(|_| ()),
+            Fact::WorkspaceChanged(changed) => match (changed.op, &changed.intent) {
+                (WorkspaceOp::Intent | WorkspaceOp::IntentResult, Some(intent)) => self.page_of(Space::Intent, intent).map(|_| ()),
+                (WorkspaceOp::Intent | WorkspaceOp::IntentResult, None) => Ok(()),
+                (WorkspaceOp::Capabilities | WorkspaceOp::State, _) => self.page_of(Space::Single, WORKSPACE).map(|_| ()),
+            },
+            Fact::WriteChanged(changed) => self.page_of(Space::Write, &changed.write).map(|_| ()),
             Fact::HistoryImported(history) => {
                 self.turn_or_current(None)?;
                 self.turn(self.state.current_turn())?;
+                if !history.turns.is_empty() {
+                    self.pending()?;
+                }
                 if matches!(history.mode, HistoryMode::Merge | HistoryMode::Replace) {
                     self.whole_timeline()?;
                     self.summarized(&history.turns)?;
@@ -113,14 +134,14 @@ impl Session {
                         .try_for_each(|tool| self.page_of(Space::Tool, tool).map(|_| ()))
                 })
             }
-            _ => Ok(()),
+            Fact::SessionChanged(_) | Fact::CompactionMarked(_) | Fact::DiagnosticNoted(_) | Fact::Opaque(_) => Ok(()),
         }
     }
 
     fn tool(&mut self, id: &str, op: &ToolOp<'_>) -> Wanted {
         match op {
             ToolOp::Started { message, turn, .. } => {
-                self.turn(turn.as_deref())?;
+                self.turn_or_current(turn.as_deref())?;
                 self.message(message.as_deref().unwrap_or(id))?;
                 self.message(id)?;
             }
@@ -210,12 +231,12 @@ impl Session {
         Ok(())
     }
 
-    fn document(&self, name: &str) -> Wanted {
-        let Some(ordinal) = self.page_of(Space::Document, name)? else { return Ok(()) };
+    fn document(&self, space: Space, name: &str) -> Wanted {
+        let Some(ordinal) = self.page_of(space, name)? else { return Ok(()) };
         if self.state.documents.contains_key(&ordinal) {
             return Ok(());
         }
-        let Some(Body::Document(document)) = self.state.entry(Sequence::Shelf, ordinal).map(|entry| &entry.body) else { return Ok(()) };
+        let Some(document) = self.state.entry(Sequence::Shelf, ordinal).and_then(|entry| entry.body.document()) else { return Ok(()) };
         self.pieces(RowKind::ShelfText, ordinal, Field::BASE, document.base.sealed)?;
         self.pieces(RowKind::ShelfText, ordinal, Field::PATCHES, document.patches.sealed)
     }

@@ -9,7 +9,7 @@
 //! | `window`, `page`, `item`, `turn`, `text`, `leaves` | windows and pages of a timeline |
 //! | `sessions`, `pending` | lists over the whole store |
 //! | `by_id` | one interaction, one turn, the current turn |
-//! | `shelf` | artifacts, documents, diagnostics of a session |
+//! | `shelf`, `beside` | what a session has beside its turns: lists, documents, artifacts, queue, surfaces, writes.. |
 //! | `log`, `events`, `payload`, `hash` | the log behind a session, one large value, the canonical hash |
 
 /// Accessors of archived text: those that are always there, then those that may be absent.
@@ -42,6 +42,7 @@ macro_rules! values {
     };
 }
 
+mod beside;
 mod by_id;
 mod cache;
 mod events;
@@ -62,6 +63,7 @@ mod window;
 
 use std::sync::Arc;
 
+pub use beside::{SurfaceSummary, SurfaceValue};
 pub(crate) use cache::PageCache;
 pub use events::Events;
 pub(crate) use found::Look;

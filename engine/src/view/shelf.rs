@@ -1,4 +1,4 @@
-//! What a session has beside its turns: artifacts, documents, diagnostics.
+//! What a session has beside its turns, page by page and by id; its documents and diagnostics.
 //!
 //! **Invariant:** lists are read page by page, so that memory is bounded whatever the session holds.
 
@@ -11,8 +11,8 @@ use super::found::{Found, Trouble};
 use super::window::find_id;
 use crate::error::Error;
 use crate::state::{
-    ArchivedBody, ArchivedChunked, ArchivedEntry, Artifact, BadRow, Diagnostic, Field, IdRow, PAGE_ENTRIES, PathArtifact, RowKind, RowRef,
-    Sequence, Space, piece_ordinal, row_of_id, value_of,
+    ArchivedBody, ArchivedChunked, ArchivedDocument, ArchivedEntry, BadRow, Diagnostic, Field, IdRow, PAGE_ENTRIES, PathArtifact, QUEUE,
+    RowKind, RowRef, Sequence, Space, WORKSPACE, piece_ordinal, row_of_id, value_of,
 };
 
 /// A document of a session, without its value.
@@ -95,7 +95,7 @@ impl<T> Iterator for Listed<T> {
 }
 
 impl View {
-    fn listed<T>(
+    pub(super) fn listed<T>(
         &self,
         session: &str,
         sequence: Sequence,
@@ -103,14 +103,6 @@ impl View {
     ) -> Result<Listed<T>, Error> {
         self.read(session, |_| Ok(()))?;
         Ok(Listed { view: self.clone(), session: session.to_owned(), sequence, pick, page: None, ready: VecDeque::new(), done: false })
-    }
-
-    /// The artifacts of a session, in the order in which they were first stated. Errors: [`Error::NoSession`].
-    pub fn artifacts(&self, session: &str) -> Result<Listed<Artifact>, Error> {
-        self.listed(session, Sequence::Shelf, |entry| match &entry.body {
-            ArchivedBody::Artifact(artifact) => rkyv::deserialize(artifact).map(Some),
-            _ => Ok(None),
-        })
     }
 
     /// The artifacts of one turn, in the order stated; `None` for a turn that is not known or of which nothing was stated.
@@ -151,23 +143,37 @@ impl View {
     /// Cost: its text and its patches since it was last written whole. Errors: [`Error::NoSession`].
     pub fn document(&self, session: &str, name: &str) -> Result<Option<DocumentValue>, Error> {
         self.read(session, |found| {
-            let Some(ordinal) = document_ordinal(found, name)? else { return Ok(None) };
-            let page = ordinal.div_euclid(PAGE_ENTRIES);
-            let row = RowRef { kind: RowKind::Shelf, epoch: 0, ordinal: page };
-            let archive = found.page(Sequence::Shelf, page)?;
-            let entry = usize::try_from(ordinal.rem_euclid(PAGE_ENTRIES)).ok().and_then(|place| archive.get().entries.get(place)?.as_ref());
-            let Some(ArchivedBody::Document(document)) = entry.map(|entry| &entry.body) else {
-                return Err(BadRow::new(row, format!("has no document {ordinal}")).into());
-            };
-            if let Some(value) = found.state().and_then(|state| state.document(name)) {
-                return Ok(Some(DocumentValue { value: Value::clone(value), stale: document.stale }));
-            }
-            let base = joined(found, ordinal, Field::BASE, &document.base)?;
-            let patches = joined(found, ordinal, Field::PATCHES, &document.patches)?;
-            let value = value_of(&base, &patches).ok_or_else(|| BadRow::new(row, format!("document {name:?} does not read")))?;
-            Ok(Some(DocumentValue { value, stale: document.stale }))
+            let Some(ordinal) = shelf_ordinal(found, Space::Document, name)? else { return Ok(None) };
+            let value = on_shelf(found, ordinal, |body| match body {
+                ArchivedBody::Document(document) => Some(value_at(found, ordinal, document)),
+                _ => None,
+            })?;
+            value.map(Some)
         })
     }
+}
+
+/// The value of a document or a surface at this place.
+pub(super) fn value_at(found: &Found<'_>, ordinal: i64, document: &ArchivedDocument) -> Result<DocumentValue, Trouble> {
+    let stale = document.stale;
+    if let Some(value) = found.state().and_then(|state| state.value_at(ordinal)) {
+        return Ok(DocumentValue { value: Value::clone(value), stale });
+    }
+    let base = joined(found, ordinal, Field::BASE, &document.base)?;
+    let patches = joined(found, ordinal, Field::PATCHES, &document.patches)?;
+    let row = RowRef { kind: RowKind::Shelf, epoch: 0, ordinal: ordinal.div_euclid(PAGE_ENTRIES) };
+    let value = value_of(&base, &patches).ok_or_else(|| BadRow::new(row, format!("the value at {ordinal} does not read")))?;
+    Ok(DocumentValue { value, stale })
+}
+
+/// What `take` makes of the entry at a place of the shelf; trouble when it is another kind of entry.
+pub(super) fn on_shelf<T>(found: &Found<'_>, ordinal: i64, take: impl FnOnce(&ArchivedBody) -> Option<T>) -> Result<T, Trouble> {
+    let page = ordinal.div_euclid(PAGE_ENTRIES);
+    let archive = found.page(Sequence::Shelf, page)?;
+    let entry = usize::try_from(ordinal.rem_euclid(PAGE_ENTRIES)).ok().and_then(|place| archive.get().entries.get(place)?.as_ref());
+    let row = RowRef { kind: RowKind::Shelf, epoch: 0, ordinal: page };
+    let taken = entry.and_then(|entry| take(&entry.body));
+    taken.ok_or_else(|| BadRow::new(row, format!("has no such entry at {ordinal}")).into())
 }
 
 fn joined(found: &Found<'_>, ordinal: i64, field: Field, text: &ArchivedChunked) -> Result<String, Trouble> {
@@ -179,19 +185,38 @@ fn joined(found: &Found<'_>, ordinal: i64, field: Field, text: &ArchivedChunked)
     Ok(joined)
 }
 
-/// Where a document is on the shelf: in memory, else as its row of ids says.
-fn document_ordinal(found: &Found<'_>, name: &str) -> Result<Option<i64>, Trouble> {
+/// The name by which an entry of the shelf is found.
+fn name_of(body: &ArchivedBody) -> Option<(Space, &str)> {
+    Some(match body {
+        ArchivedBody::Document(document) => (Space::Document, &document.name),
+        ArchivedBody::Artifact(artifact) => match (artifact.path.as_ref(), artifact.id.as_ref()) {
+            (Some(path), _) => (Space::Path, path),
+            (None, id) => (Space::Artifact, id?),
+        },
+        ArchivedBody::Evidence(evidence) => (Space::Evidence, &evidence.id),
+        ArchivedBody::Surface(surface) => (Space::Surface, &surface.id),
+        ArchivedBody::Intent(intent) => (Space::Intent, &intent.id),
+        ArchivedBody::Steer(steer) => (Space::Steer, &steer.id),
+        ArchivedBody::Write(write) => (Space::Write, &write.id),
+        ArchivedBody::Queue(_) => (Space::Single, QUEUE),
+        ArchivedBody::Workspace(_) => (Space::Single, WORKSPACE),
+        _ => return None,
+    })
+}
+
+/// Where an entry is on the shelf: in memory, else as its row of ids says.
+pub(super) fn shelf_ordinal(found: &Found<'_>, space: Space, id: &str) -> Result<Option<i64>, Trouble> {
     if let Some(state) = found.state() {
         for page in state.pages_in_memory(Sequence::Shelf) {
             let Some(archive) = state.page_archive(Sequence::Shelf, page) else { continue };
-            let named = |entry: &ArchivedEntry| matches!(&entry.body, ArchivedBody::Document(document) if document.name == *name);
+            let named = |entry: &ArchivedEntry| name_of(&entry.body) == Some((space, id));
             let place = archive.get().entries.iter().position(|entry| entry.as_ref().is_some_and(named));
             if let Some(place) = place.and_then(|place| i64::try_from(place).ok()) {
                 return Ok(Some(page * PAGE_ENTRIES + place));
             }
         }
     }
-    let (digest, row) = row_of_id(Space::Document, name, 0);
+    let (digest, row) = row_of_id(space, id, 0);
     let Some(bytes) = found.optional(row)? else { return Ok(None) };
     let ids = IdRow::from_bytes(row, &bytes)?;
     Ok(ids.ids.iter().find(|(known, _)| *known == digest).map(|(_, ordinal)| *ordinal))

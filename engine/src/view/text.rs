@@ -8,7 +8,7 @@ use std::sync::Arc;
 use turnstore_storage::Seq;
 
 use super::leaves::Leaves;
-use crate::state::{ArchivedChunked, ArchivedContent, ArchivedLogged, Field};
+use crate::state::{ArchivedChunked, ArchivedContent, ArchivedLogged, Content, Field};
 
 /// A value that is too large for a window: what [`crate::View::payload`] and [`crate::View::payload_chunks`] take.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,6 +50,14 @@ impl Named {
 }
 
 impl PayloadRef {
+    /// The reference to a value of a session that an answer holds by its beginning; `None` for one that is there whole.
+    pub fn of(session: &str, value: &Content) -> Option<Self> {
+        let Content::Payload(logged) = value else { return None };
+        let named = Named { digest: logged.digest, bytes: logged.bytes };
+        let place = Place::Event { seq: logged.seq, named };
+        Some(Self { session: Arc::from(session), place, bytes: logged.bytes, json: logged.json })
+    }
+
     /// The session that holds it.
     pub fn session(&self) -> &str {
         &self.session

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
 pub(crate) mod hostile;
+mod side;
 
 use std::collections::BTreeMap;
 
@@ -159,15 +160,14 @@ fn message() -> impl Strategy<Value = HistoryMessage<'static>> {
 
 fn history_fact() -> impl Strategy<Value = Made> {
     let mode = prop_oneof![3 => Just(HistoryMode::Merge), 1 => Just(HistoryMode::Replace), 2 => Just(HistoryMode::Page), 2 => Just(HistoryMode::Append)];
-    let turn = (id("t", 8), opt(proptest::collection::vec(reference(), 0..3))).prop_map(|(turn, artifacts)| HistoryTurn {
-        turn,
-        status: Some("completed".into()),
-        artifacts,
-        ..HistoryTurn::default()
-    });
-    (mode, proptest::collection::vec(message(), 0..6), proptest::collection::vec(turn, 0..3)).prop_map(|(mode, messages, turns)| {
-        Fact::HistoryImported(HistoryImported { mode, messages, turns, older: None, requested_at: None, authoritative_activities: None })
-    })
+    let status = prop_oneof![3 => Just("completed"), 1 => Just("running"), 1 => Just("waiting"), 1 => Just("unknown")];
+    let turn = (id("t", 8), opt(status), opt(json()), opt(proptest::collection::vec(reference(), 0..3)))
+        .prop_map(|(turn, status, error, artifacts)| HistoryTurn { turn, status: status.map(Text::from), error, artifacts });
+    (mode, proptest::collection::vec(message(), 0..6), proptest::collection::vec(turn, 0..3), opt(id("c", 2)), opt(0_u64..90)).prop_map(
+        |(mode, messages, turns, older, requested_at)| {
+            Fact::HistoryImported(HistoryImported { mode, messages, turns, older, requested_at, authoritative_activities: None })
+        },
+    )
 }
 
 /// Any fact that the reducer folds, over small families of ids, so that they meet.
@@ -179,6 +179,7 @@ pub(crate) fn fact() -> impl Strategy<Value = Made> {
         3 => interaction_fact(),
         2 => document_fact(),
         1 => history_fact(),
+        6 => side::side_fact(),
         1 => (id("t", 5), proptest::collection::vec(reference(), 0..4)).prop_map(|(turn, references)| Fact::TurnArtifactsSet(TurnArtifactsSet { turn, references })),
         1 => opt(some_text()).prop_map(|title| Fact::SessionChanged(SessionChanged { title, ..SessionChanged::default() })),
         1 => Just(Fact::Opaque(Opaque { name: "NEW".into(), payload: "{}".into() })),

@@ -111,7 +111,6 @@ pub(super) const COMMON: &[Code] = &[
         "State the activity whole first.",
     ),
     error("document_not_json", "A document's value is no JSON; it was not taken.", "Send a JSON value."),
-    error("document_unreadable", "A document could not be read back, so that a patch could not be applied.", "Send the whole value again."),
     warning(
         "merge_too_large",
         "Stated fields would grow an object beyond its measure; they stay in the log and do not show.",
@@ -119,6 +118,64 @@ pub(super) const COMMON: &[Code] = &[
     ),
     warning("text_full", "A text has reached its measure; what comes after stays in the log and does not show.", "Begin another part."),
     warning("title_cut", "A title is longer than is shown; the log has all of it.", "Send a shorter title."),
+    // Beside the timeline.
+    warning(
+        "artifact_event_before_create",
+        "An event came for an artifact that nothing created; it stands with the status unknown.",
+        "Create the artifact first, under the same id.",
+    ),
+    error(
+        "artifact_event_after_delete",
+        "An event came for an artifact that was deleted; it was ignored.",
+        "Send it before the deletion, or create the artifact again.",
+    ),
+    error("artifact_not_an_object", "What is said of an artifact is no object; the event alone counts.", "Send the fields as an object."),
+    error("evidence_not_an_object", "What is said of an evidence record is no object.", "Send the fields as an object."),
+    warning("queue_cut", "A queue is longer than is kept; the rest is counted, and in the log.", "Queue less, or shorter items."),
+    error(
+        "surface_event_before_create",
+        "An event came for a surface that nothing created.",
+        "Create the surface first, under the same id.",
+    ),
+    error("surface_event_after_close", "A patch came for a surface that was closed; it was dropped.", "Create the surface again."),
+    warning(
+        "surface_duplicate_sequence",
+        "A patch has a sequence that was taken; it was dropped.",
+        "Number the patches of a surface one by one.",
+    ),
+    error(
+        "surface_patch_failed",
+        "A patch does not apply; the surface is unchanged and stale until it is created again.",
+        "Patch only paths that exist, or create the surface again.",
+    ),
+    error(
+        "surface_buffer_overflow",
+        "Too many patches wait for one before them; all were dropped, and the surface is stale.",
+        "Send every patch, in order; create the surface again after a gap.",
+    ),
+    error("surface_needs_create", "A patch came for a surface whose buffer overflowed; it was dropped.", "Create the surface again."),
+    error("surface_not_json", "A surface's definition is no JSON; it was not taken.", "Send a JSON object."),
+    error("surface_not_an_object", "A surface's definition is no object; it was not taken.", "Send a JSON object."),
+    error("surface_duplicate_node", "Nodes of a surface share an id.", "Give every node an id of its own."),
+    error("surface_missing_child", "A node of a surface names a child that is not there.", "Define every node that is named."),
+    error("surface_cycle", "Nodes of a surface are below themselves.", "Let the nodes form a tree."),
+    warning("surface_unreachable_node", "Nodes of a surface are not below its root.", "Leave them out, or name them as children."),
+    error("intent_without_id", "An intent has no id; it was not taken.", "Give every intent an id."),
+    error("intent_id_reused", "Another intent came under the same id; the first stands.", "Give every intent an id of its own."),
+    error("intent_result_uncorrelated", "A result came without its intent; it had no effect.", "Answer the intent's own id."),
+    error("intent_result_after_terminal", "A result came for an intent that had ended; it was ignored.", "End an intent once."),
+    error("intent_result_out_of_order", "An intent that was accepted is rejected; it was ignored.", "Say that it failed."),
+    error(
+        "intent_result_unknown_status",
+        "A result has no status that is known; it was ignored.",
+        "Say accepted, rejected, completed or failed.",
+    ),
+    error(
+        "write_outcome_conflict",
+        "Another outcome came for a write that was settled; the first stands.",
+        "Settle a write once; attempt it again before another outcome.",
+    ),
+    warning("write_settled_before_attempt", "A write was settled that nothing attempted.", "Record the attempt first, under the same id."),
     // At the end.
     warning(
         OPEN_TURN,

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use super::super::entry::{Artifact, Body, PathArtifact, Sequence};
+use super::super::entry::{Body, PathArtifact, Sequence};
 use super::super::lookup::Space;
+use super::super::shelf::Artifact;
 use super::Fold;
-use super::value::id_bytes;
+use super::value::{id_bytes, push_newest};
 use crate::fact::{ArtifactReference, TurnArtifactsSet};
-use crate::limits::LIST_BYTES_MAX;
 
 impl Fold<'_> {
     pub(super) fn turn_artifacts_set(&mut self, set: &TurnArtifactsSet<'_>) {
@@ -52,16 +52,8 @@ impl Fold<'_> {
         if let Some(artifact) = self.path_artifact(&reference.path) {
             artifact.kind.clone_from(&reference.artifact_type);
             if !again {
-                artifact.turns.push(turn.to_owned());
+                push_newest(&mut artifact.turns, turn.to_owned(), |turn| id_bytes(turn));
                 artifact.turns_count += 1;
-                let mut bytes = artifact.turns.iter().map(|turn| id_bytes(turn)).sum::<usize>();
-                let beyond = artifact.turns.iter().take_while(|turn| {
-                    let above = bytes > LIST_BYTES_MAX;
-                    bytes -= id_bytes(turn);
-                    above
-                });
-                let beyond = beyond.count();
-                artifact.turns.drain(..beyond);
             }
         }
     }

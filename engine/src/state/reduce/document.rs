@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::super::chunked::{CHUNK_BYTES_MAX, Chunked};
 use super::super::entry::{Body, Document, Sequence};
 use super::super::lookup::Space;
-use super::super::patch;
+use super::super::patch::{self, PatchFailed};
 use super::super::rows::{Field, RowKind, piece_ordinal};
 use super::super::session::{Held, State};
 use super::Fold;
@@ -20,6 +20,7 @@ impl Fold<'_> {
     fn document_mut(&mut self, ordinal: i64) -> Option<&mut Document> {
         match self.body_mut(Sequence::Shelf, ordinal)? {
             Body::Document(document) => Some(document),
+            Body::Surface(surface) => Some(&mut surface.state),
             _ => None,
         }
     }
@@ -37,7 +38,12 @@ impl Fold<'_> {
             return;
         }
         let ordinal = known.unwrap_or_else(|| self.new_document(name));
-        self.write_base(ordinal, name, Arc::new(value));
+        self.write_value(ordinal, value);
+    }
+
+    /// Writes a value whole, which is no longer stale.
+    pub(super) fn write_value(&mut self, ordinal: i64, value: Value) {
+        self.write_base(ordinal, Arc::new(value));
         if let Some(document) = self.document_mut(ordinal) {
             document.stale = false;
         }
@@ -50,7 +56,7 @@ impl Fold<'_> {
     }
 
     /// Writes the value whole and forgets the patches before it.
-    fn write_base(&mut self, ordinal: i64, name: &str, value: Arc<Value>) {
+    fn write_base(&mut self, ordinal: i64, value: Arc<Value>) {
         let mut sealed = Vec::new();
         let base = Chunked::of(&value.to_string(), &mut sealed);
         if let Some(document) = self.document_mut(ordinal) {
@@ -58,7 +64,16 @@ impl Fold<'_> {
             document.patches = Chunked::default();
         }
         self.keep(RowKind::ShelfText, ordinal, Field::BASE, sealed);
-        self.state.documents.insert(ordinal, Held { name: Arc::from(name), value, changed: self.seq });
+        self.hold(ordinal, value);
+    }
+
+    /// Keeps a value in memory. What is no document has no name to be found by.
+    fn hold(&mut self, ordinal: i64, value: Arc<Value>) {
+        let name = match self.body(Sequence::Shelf, ordinal) {
+            Some(Body::Document(document)) => Some(Arc::from(document.name.as_str())),
+            _ => None,
+        };
+        self.state.documents.insert(ordinal, Held { name, value, changed: self.seq });
     }
 
     pub(super) fn document_patched(&mut self, patched: &DocumentPatched<'_>) {
@@ -68,41 +83,41 @@ impl Fold<'_> {
             None if name.starts_with(ACTIVITY) => return self.diagnose("patch_for_unknown_activity", Some(name.to_owned())),
             None => {
                 let ordinal = self.new_document(name);
-                self.write_base(ordinal, name, Arc::new(Value::Object(serde_json::Map::new())));
+                self.write_base(ordinal, Arc::new(Value::Object(serde_json::Map::new())));
                 ordinal
             }
         };
-        let Some(mut value) = self.state.take_document(ordinal) else {
-            return self.diagnose("document_unreadable", Some(name.to_owned()));
-        };
-        let outcome = patched.patch.value().map_err(|error| error.to_string()).and_then(|operations| {
-            patch::apply(Arc::make_mut(&mut value), &operations).map_err(|failed| match failed.op_index {
-                Some(index) => format!("operation {index}: {}", failed.reason),
-                None => failed.reason,
-            })?;
-            Ok(operations.to_string())
-        });
-        self.state.documents.insert(ordinal, Held { name: Arc::from(name), value, changed: self.seq });
-        match outcome {
-            Ok(operations) => self.patch_written(ordinal, name, &operations),
-            Err(reason) => {
-                if let Some(document) = self.document_mut(ordinal) {
-                    document.stale = true;
-                }
-                self.diagnose("state_patch_failed", Some(format!("{name}: {reason}")));
+        let operations = patched.patch.value().map_err(|error| error.to_string());
+        if let Err(reason) = operations.and_then(|operations| self.patch_value(ordinal, &operations)) {
+            if let Some(document) = self.document_mut(ordinal) {
+                document.stale = true;
             }
+            self.diagnose("state_patch_failed", Some(format!("{name}: {reason}")));
         }
     }
 
+    /// Applies operations to a value, whole or not at all; says why not.
+    pub(super) fn patch_value(&mut self, ordinal: i64, operations: &Value) -> Result<(), String> {
+        let mut value = self.state.take_document(ordinal).ok_or("its value does not read")?;
+        let outcome = patch::apply(Arc::make_mut(&mut value), operations);
+        self.hold(ordinal, value);
+        match outcome {
+            Ok(()) => self.patch_written(ordinal, &operations.to_string()),
+            Err(PatchFailed { op_index: Some(index), reason }) => return Err(format!("operation {index}: {reason}")),
+            Err(PatchFailed { op_index: None, reason }) => return Err(reason),
+        }
+        Ok(())
+    }
+
     /// Keeps the patch beside the base until the patches reach half of it: bytes written stay proportional to bytes received.
-    fn patch_written(&mut self, ordinal: i64, name: &str, operations: &str) {
+    fn patch_written(&mut self, ordinal: i64, operations: &str) {
         let mut sealed = Vec::new();
         let Some(document) = self.document_mut(ordinal) else { return };
         document.patches.push(operations, &mut sealed);
         document.patches.push("\n", &mut sealed);
         if document.patches.bytes() > (document.base.bytes() / 2).max(CHUNK_BYTES_MAX as u64) {
             if let Some(value) = self.state.documents.get(&ordinal).map(|held| held.value.clone()) {
-                self.write_base(ordinal, name, value);
+                self.write_base(ordinal, value);
             }
         } else {
             self.keep(RowKind::ShelfText, ordinal, Field::PATCHES, sealed);
@@ -116,7 +131,7 @@ impl State {
         if let Some(held) = self.documents.remove(&ordinal) {
             return Some(held.value);
         }
-        let Some(Body::Document(document)) = self.entry(Sequence::Shelf, ordinal).map(|entry| &entry.body) else { return None };
+        let document = self.entry(Sequence::Shelf, ordinal)?.body.document()?;
         let base = self.joined(ordinal, Field::BASE, &document.base)?;
         let patches = self.joined(ordinal, Field::PATCHES, &document.patches)?;
         value_of(&base, &patches).map(Arc::new)

@@ -28,6 +28,7 @@ struct Draft {
 
 impl Fold<'_> {
     pub(super) fn history_imported(&mut self, history: &HistoryImported<'_>) {
+        let reaches_back = self.reaches_back(history);
         match history.mode {
             HistoryMode::Append => self.append_unknown(history),
             HistoryMode::Page => self.prepend_unknown(history),
@@ -36,30 +37,73 @@ impl Fold<'_> {
         for turn in &history.turns {
             self.summarize(turn, history.requested_at);
         }
-        if history.mode == HistoryMode::Page {
+        if history.mode == HistoryMode::Page && reaches_back {
             self.state.header.older = owned(&history.older);
             self.state.header.history_complete = Some(history.older.is_none());
         }
     }
 
-    /// What a page says of a turn, where nothing later was said of it.
+    /// Whether a page may begin before what is known. One whose oldest message is known was asked again: what is older was told already.
+    fn reaches_back(&self, history: &HistoryImported<'_>) -> bool {
+        let message = history.messages.first().map(|message| self.knows(message) || self.came_live(message, history.requested_at));
+        let turn = history.turns.first().map(|turn| self.find(Space::Turn, &turn.turn).is_some());
+        let again = (message.is_some() || turn.is_some()) && message.unwrap_or(true) && turn.unwrap_or(true);
+        match self.state.header.history_complete {
+            Some(complete) => !complete && (!again || history.older.is_none()),
+            None => true,
+        }
+    }
+
+    /// Whether what an assistant said in the message's turn came live, under whatever message, before the page was asked for.
+    fn came_live(&self, message: &HistoryMessage<'_>, requested_at: Option<u64>) -> bool {
+        let turn = message.turn.as_deref().filter(|_| message.role == "assistant").and_then(|turn| self.find(Space::Turn, turn));
+        let said = turn.and_then(|ordinal| match self.body(Sequence::Timeline, ordinal)? {
+            Body::Turn(turn) => turn.said_seq,
+            _ => None,
+        });
+        said.is_some_and(|said| said <= requested_at.unwrap_or(0))
+    }
+
+    /// What a page says of a turn, where nothing was said of it after the page was asked for.
     fn summarize(&mut self, summary: &HistoryTurn<'_>, requested_at: Option<u64>) {
+        let asked = requested_at.unwrap_or(0);
         let Some(ordinal) = self.turn_of(Some(&summary.turn)) else { return };
-        let error = self.json_if(&summary.error);
-        let mut stated = None;
-        let Some(turn) = self.turn_mut(ordinal) else { return };
-        if let Some(status) = summary.status.as_deref().filter(|_| turn.status == "unknown") {
-            status.clone_into(&mut turn.status);
-            turn.ended = status != "running";
-            turn.error = error;
-            stated = Some(!turn.ended);
+        let Some(Body::Turn(turn)) = self.body(Sequence::Timeline, ordinal) else { return };
+        let unknown = turn.status == "unknown";
+        let earlier = turn.told_seq <= asked;
+        let artifacts = summary.artifacts.as_deref().filter(|_| turn.artifacts.is_none() || turn.artifacts_seq <= asked);
+        let stated = summary.status.as_deref().filter(|status| *status != "unknown");
+        // That a turn ended is known from any page; that it runs, only from one that was asked for after what was said of it.
+        let status = stated.filter(|status| match (unknown, earlier) {
+            (true, false) => is_end(status),
+            (unknown, _) => unknown || (earlier && !turn.ended && *status != turn.status),
+        });
+        let error = summary.error.as_ref().filter(|_| turn.error.is_none() && (status.is_some() || unknown || earlier));
+        if let Some(status) = status {
+            self.summarized_status(ordinal, status, asked);
         }
-        let newer = turn.artifacts.is_some() && turn.artifacts_seq > requested_at.unwrap_or(0);
-        if let Some(running) = stated.filter(|_| self.state.header.current == Some(ordinal)) {
-            self.state.header.running = running;
+        if let Some(error) = error.and_then(|error| self.json(error))
+            && let Some(turn) = self.turn_mut(ordinal)
+        {
+            turn.error = Some(error);
         }
-        if let Some(references) = summary.artifacts.as_deref().filter(|_| !newer) {
+        if let Some(references) = artifacts {
             self.set_artifacts(&summary.turn, references);
+        }
+    }
+
+    /// A turn has the status that its owner's page states. What had been asked in one that ended is asked no longer.
+    fn summarized_status(&mut self, ordinal: i64, status: &str, asked: u64) {
+        let ended = is_end(status);
+        let Some(turn) = self.turn_mut(ordinal) else { return };
+        status.clone_into(&mut turn.status);
+        turn.ended = ended;
+        turn.stage = turn.stage.take().filter(|_| !ended);
+        if self.state.header.current == Some(ordinal) {
+            self.state.header.running = !ended;
+        }
+        if ended && status != "interrupt" {
+            self.withdraw_of(|entry, _| entry.turn == Some(ordinal) && entry.last_seq <= asked);
         }
     }
 
@@ -126,7 +170,7 @@ impl Fold<'_> {
         let mut drafted = BTreeSet::new();
         let mut summaries = history.turns.iter();
         for message in &history.messages {
-            if self.knows(message) {
+            if self.knows(message) || self.came_live(message, history.requested_at) {
                 continue;
             }
             if let Some(turn) = &message.turn {
@@ -354,6 +398,11 @@ impl Fold<'_> {
             self.name_entry(place);
         }
     }
+}
+
+/// Whether a status of a summary says that the turn is over.
+fn is_end(status: &str) -> bool {
+    !matches!(status, "running" | "waiting" | "stopping" | "unknown")
 }
 
 /// What a statement says, by message id.

@@ -4,12 +4,19 @@
 
 mod artifact;
 mod document;
+mod evidence;
 mod history;
 mod interaction;
 mod part;
+mod queue;
+mod shelf_artifact;
+mod structure;
+mod surface;
 mod tool;
 mod turn;
 mod value;
+mod workspace;
+mod write;
 
 use std::sync::Arc;
 
@@ -69,14 +76,13 @@ impl Fold<'_> {
             }
             Fact::DiagnosticNoted(noted) => self.diagnose(&noted.code, owned(&noted.detail)),
             Fact::Opaque(_) => self.state.header.opaque += 1,
-            // Kept in the log whole; not projected by this version of the reducer.
-            Fact::QueueSet(_)
-            | Fact::SteerChanged(_)
-            | Fact::ArtifactChanged(_)
-            | Fact::EvidenceChanged(_)
-            | Fact::SurfaceChanged(_)
-            | Fact::WorkspaceChanged(_)
-            | Fact::WriteChanged(_) => {}
+            Fact::QueueSet(set) => self.queue_set(set),
+            Fact::SteerChanged(changed) => self.steer_changed(changed),
+            Fact::ArtifactChanged(changed) => self.artifact_changed(changed),
+            Fact::EvidenceChanged(changed) => self.evidence_changed(changed),
+            Fact::SurfaceChanged(changed) => self.surface_changed(changed),
+            Fact::WorkspaceChanged(changed) => self.workspace_changed(changed),
+            Fact::WriteChanged(changed) => self.write_changed(changed),
         }
     }
 

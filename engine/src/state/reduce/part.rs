@@ -29,12 +29,22 @@ impl Fold<'_> {
     }
 
     pub(super) fn part_opened(&mut self, opened: &PartOpened<'_>) {
+        let turn = self.open_part(opened);
+        if opened.role == "assistant" || opened.kind != fact::PartKind::Text {
+            self.said(turn);
+        }
+    }
+
+    /// Opens a part, or goes on with it; the turn of one that is new.
+    fn open_part(&mut self, opened: &PartOpened<'_>) -> Option<i64> {
         let kind = PartRole::from(opened.kind);
         if let Some(ordinal) = self.find(Space::of(kind), &opened.part) {
-            return self.part_reopened(ordinal, opened);
+            self.part_reopened(ordinal, opened);
+            return None;
         }
         if kind == PartRole::Text && self.find(Space::Activity, &opened.message).is_some() {
-            return self.diagnose("message_is_an_activity", Some(opened.message.to_string()));
+            self.diagnose("message_is_an_activity", Some(opened.message.to_string()));
+            return None;
         }
         let turn = self.turn_of(opened.turn.as_deref());
         let mut sealed = Vec::new();
@@ -69,6 +79,7 @@ impl Fold<'_> {
             self.name_message(&opened.message, ordinal);
         }
         self.name(Space::of(kind), &opened.part, ordinal);
+        turn
     }
 
     /// A part that is known: a replay, or text that goes on. An activity that names its type is stated anew.
@@ -94,7 +105,7 @@ impl Fold<'_> {
     /// Text for a message that has none: it begins here when a call made the message, else it is unknown.
     fn first_text(&mut self, delta: &PartDelta<'_>) -> Option<i64> {
         if delta.kind == fact::PartKind::Text && self.made_by_call(&delta.part) {
-            self.part_opened(&PartOpened {
+            self.open_part(&PartOpened {
                 part: delta.part.clone(),
                 message: delta.part.clone(),
                 kind: delta.kind,

@@ -57,6 +57,7 @@ impl Fold<'_> {
         let ordinal = self.append(turn, Body::Tool(tool));
         self.name(Space::Tool, &changed.tool, ordinal);
         self.name_message(&message, ordinal);
+        self.said(turn);
     }
 
     /// The message a call belongs to: the stated one if it is an assistant's or new, else one of the call's own.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::super::entry::{Body, Interaction, InteractionStatus, Sequence, Turn};
+use super::super::entry::{Body, Entry, Interaction, InteractionStatus, Sequence, Turn};
 use super::super::lookup::Space;
 use super::value::first_ids;
 use super::{Fold, owned};
@@ -30,10 +30,31 @@ impl Fold<'_> {
         }
     }
 
+    /// A turn of whose status this event speaks.
+    fn told(&mut self, ordinal: i64) -> Option<&mut Turn> {
+        let seq = self.seq;
+        let turn = self.turn_mut(ordinal)?;
+        turn.told_seq = seq;
+        Some(turn)
+    }
+
+    /// Notes that this event brings what an assistant says in a turn.
+    pub(super) fn said(&mut self, turn: Option<i64>) {
+        let seq = self.seq;
+        let Some(ordinal) = turn else { return };
+        if !matches!(self.body(Sequence::Timeline, ordinal), Some(Body::Turn(turn)) if turn.said_seq.is_none()) {
+            return;
+        }
+        // Not a change that a reader of the turn would look for: its own seq stays.
+        if let Some(Body::Turn(turn)) = self.state.entry_mut(Sequence::Timeline, ordinal, seq).map(|entry| &mut entry.body) {
+            turn.said_seq = Some(seq);
+        }
+    }
+
     pub(super) fn turn_started(&mut self, started: &TurnStarted<'_>) {
         let known = self.find(Space::Turn, &started.turn);
         let ordinal = known.unwrap_or_else(|| self.new_turn(&started.turn, "running"));
-        if let Some(turn) = self.turn_mut(ordinal) {
+        if let Some(turn) = self.told(ordinal) {
             turn.reopened += u32::from(turn.ended);
             turn.ended = false;
             "running".clone_into(&mut turn.status);
@@ -54,11 +75,13 @@ impl Fold<'_> {
         let Some(ordinal) = self.turn_of(status.turn.as_deref()) else {
             return self.diagnose("status_without_turn", None);
         };
+        let seq = self.seq;
         let Some(turn) = self.turn_mut(ordinal) else { return };
         if turn.ended {
             let detail = format!("{} after the end of turn {}", status.stage, turn.id);
             return self.diagnose("status_after_end", Some(detail));
         }
+        turn.told_seq = seq;
         let finished = status.phase.as_deref() == Some("finished");
         turn.stage = if finished { turn.stage.take().filter(|stage| *stage != status.stage) } else { Some(status.stage.to_string()) };
     }
@@ -68,7 +91,7 @@ impl Fold<'_> {
             return self.diagnose("turn_end_without_turn", None);
         };
         let [error, result, usage] = [&ended.error, &ended.result, &ended.usage].map(|value| self.json_if(value));
-        let Some(turn) = self.turn_mut(ordinal) else { return };
+        let Some(turn) = self.told(ordinal) else { return };
         turn.status = ended.status.to_string();
         turn.ended = true;
         turn.stage = None;
@@ -106,11 +129,15 @@ impl Fold<'_> {
 
     /// Withdraws the pending interactions that `which` picks; a withdrawal is never a decision.
     fn withdraw(&mut self, which: impl Fn(Option<i64>, &Interaction) -> bool) {
+        self.withdraw_of(|entry, asked| which(entry.turn, asked));
+    }
+
+    pub(super) fn withdraw_of(&mut self, which: impl Fn(&Entry, &Interaction) -> bool) {
         let mut pending = std::mem::take(&mut self.state.header.pending);
         pending.retain(|ordinal| {
             let Some(entry) = self.state.entry(Sequence::Timeline, *ordinal) else { return true };
             let Body::Interaction(interaction) = &entry.body else { return true };
-            if !which(entry.turn, interaction) {
+            if !which(entry, interaction) {
                 return true;
             }
             if let Some(Body::Interaction(interaction)) = self.body_mut(Sequence::Timeline, *ordinal) {
@@ -130,7 +157,7 @@ impl Fold<'_> {
         let ordinal = self.find(Space::Turn, &current.turn).unwrap_or_else(|| self.new_turn(&current.turn, "unknown"));
         self.end_unobserved(Some(ordinal));
         let running = current.status == "running";
-        if let Some(turn) = self.turn_mut(ordinal) {
+        if let Some(turn) = self.told(ordinal) {
             turn.reopened += u32::from(running && turn.ended);
             turn.status = current.status.to_string();
             turn.ended = !running;
@@ -150,7 +177,7 @@ impl Fold<'_> {
     /// A turn that was running and of which its owner no longer speaks has ended, nobody saw how.
     fn end_unobserved(&mut self, but: Option<i64>) {
         let Some(ordinal) = self.state.header.current.filter(|current| self.state.header.running && Some(*current) != but) else { return };
-        if let Some(turn) = self.turn_mut(ordinal) {
+        if let Some(turn) = self.told(ordinal) {
             "unknown".clone_into(&mut turn.status);
             turn.stage = None;
         }

@@ -2,12 +2,16 @@
 //!
 //! **Invariant:** no fact makes an entry larger than the bounds in [`crate::limits`], whatever it carries and however often it comes.
 
+use std::collections::BTreeMap;
+
+use serde_json::value::RawValue;
+
 use super::super::chunked::{Chunked, short};
 use super::super::entry::{Content, Logged};
 use super::super::patch::{self, Dropped};
 use super::Fold;
 use crate::fact::{self, Json, Text};
-use crate::limits::{INLINE_BYTES_MAX, LIST_BYTES_MAX, MERGED_BYTES_MAX, PREVIEW_BYTES_MAX};
+use crate::limits::{ID_BYTES_MAX, INLINE_BYTES_MAX, LIST_BYTES_MAX, MERGED_BYTES_MAX, PREVIEW_BYTES_MAX};
 
 /// Any value but growing text, as the event `seq` states it.
 fn kept(text: &str, json: bool, seq: u64) -> Content {
@@ -103,5 +107,65 @@ impl Fold<'_> {
             let detail = format!("{} of its keys did not fit, first {:?}", dropped.count, front(&first, PREVIEW_BYTES_MAX));
             self.diagnose("merge_too_large", Some(detail));
         }
+    }
+}
+
+/// Appends to a list that keeps its newest, up to [`LIST_BYTES_MAX`]; one that alone is larger stays alone.
+pub(super) fn push_newest<T>(list: &mut Vec<T>, item: T, bytes_of: impl Fn(&T) -> usize) {
+    list.push(item);
+    let mut bytes = list.iter().map(&bytes_of).sum::<usize>();
+    let last = list.len().saturating_sub(1);
+    let beyond = list.iter().take(last).take_while(|item| {
+        let above = bytes > LIST_BYTES_MAX;
+        bytes -= bytes_of(item);
+        above
+    });
+    let beyond = beyond.count();
+    list.drain(..beyond);
+}
+
+/// The members of an object, each as it is written; of equal keys the last.
+#[derive(Debug, Default)]
+pub(super) struct Members<'f>(BTreeMap<String, &'f RawValue>);
+
+impl<'f> Members<'f> {
+    /// `None` for what is no object.
+    pub(super) fn of(object: &'f Json<'_>) -> Option<Self> {
+        serde_json::from_str(object.as_str()).ok().map(Self)
+    }
+
+    /// A short text, which is then no longer among the rest. One that is too long to stand in rows stays there.
+    pub(super) fn word(&mut self, key: &str) -> Option<String> {
+        let word = serde_json::from_str::<String>(self.0.get(key)?.get()).ok().filter(|word| word.len() <= ID_BYTES_MAX)?;
+        self.0.remove(key);
+        Some(word)
+    }
+
+    /// A value as it is written, but null, which says nothing.
+    pub(super) fn take(&mut self, key: &str) -> Option<Json<'f>> {
+        self.0.remove(key).filter(|raw| raw.get() != "null").map(Json::raw)
+    }
+
+    pub(super) fn is_null(&self, key: &str) -> bool {
+        self.0.get(key).is_some_and(|raw| raw.get() == "null")
+    }
+
+    pub(super) fn number(&self, key: &str) -> Option<u64> {
+        self.0.get(key)?.get().parse().ok()
+    }
+
+    /// Merges what is left.
+    pub(super) fn merge(&self, into: &mut Option<String>) -> Dropped {
+        if self.0.is_empty() {
+            return Dropped::default();
+        }
+        let object = serde_json::to_string(&self.0).unwrap_or_default();
+        patch::merge(into, &object)
+    }
+
+    /// Merges what is left but nulls.
+    pub(super) fn merge_stated(&mut self, into: &mut Option<String>) -> Dropped {
+        self.0.retain(|_, raw| raw.get() != "null");
+        self.merge(into)
     }
 }
