@@ -114,3 +114,22 @@ fn every_form_of_a_recording_gives_the_same_state() {
     assert_eq!(projected[0], projected[2]);
     assert_eq!(projected[0]["messages"].as_array().unwrap().len(), 8);
 }
+
+#[test]
+fn questions_beyond_what_may_wait_are_refused_one_by_one_and_the_rest_comes_in() {
+    let place = Place::new();
+    let mut text = "{\"type\":\"RUN_STARTED\",\"threadId\":\"t\",\"runId\":\"r\"}\n".to_owned();
+    for n in 0..10_003 {
+        text += &format!(
+            "{{\"type\":\"HUMAN_INPUT_REQUESTED\",\"threadId\":\"t\",\"runId\":\"r\",\"request\":{{\"requestId\":\"q{n}\",\"kind\":\"approval\"}}}}\n"
+        );
+    }
+    text += "{\"type\":\"TEXT_MESSAGE_START\",\"messageId\":\"m\"}\n{\"type\":\"TEXT_MESSAGE_CONTENT\",\"messageId\":\"m\",\"delta\":\"goes on\"}\n";
+    let file = place.file("a.jsonl", &text);
+    let first = place.import(&file, &["--json"]);
+    let total = first.json_lines().pop().unwrap();
+    assert_eq!((total["events"].as_u64(), total["refused"].as_u64()), (Some(10_006), Some(3)), "{first:?}");
+    let again = place.import(&file, &["--json"]).json_lines().pop().unwrap();
+    assert_eq!((again["events"].as_u64(), again["known"].as_u64()), (Some(0), Some(10_006)), "{again}");
+    assert!(place.run(&["show", "t"]).done().out.contains("goes on"));
+}

@@ -19,6 +19,13 @@ pub const MERGED_BYTES_MAX: usize = 64 << 10;
 pub const LIST_BYTES_MAX: usize = 64 << 10;
 /// Bytes of one growing text: 4,000,000,000, which is what its pieces can be numbered for. Later text is a diagnostic, and in the log.
 pub const TEXT_BYTES_MAX: u64 = 4_000_000_000;
+/// Measure of a document: 64 MiB of keys and strings, with 32 bytes for each value, which is what one takes in memory at least. A patch
+/// that would make a document grow above it fails, as does one that copies more than that: copies grow faster than the log. A document
+/// that is set whole is bounded by [`Limits::fact_bytes_max`] alone.
+pub const DOCUMENT_BYTES_MAX: usize = 64 << 20;
+/// Entries from a message's first on among which a final text looks for the message's text parts: 4,096. Parts behind them stay as they
+/// are.
+pub const MESSAGE_ENTRIES_MAX: i64 = 4096;
 /// Results that stand with their call: 64. Later ones stand in the timeline for themselves.
 pub const TOOL_RESULTS_MAX: usize = 64;
 /// Decisions that are kept beside the one that stands: 16, the first. Later ones are counted, and each is a diagnostic.

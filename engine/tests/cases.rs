@@ -34,6 +34,8 @@ mod ids;
 mod input;
 #[path = "cases/large.rs"]
 mod large;
+#[path = "cases/messages.rs"]
+mod messages;
 #[path = "cases/order.rs"]
 mod order;
 #[path = "cases/repeats.rs"]

@@ -63,15 +63,40 @@ impl<'e> Lane<'e> {
             before = Some(&stated.fact);
         }
         let Some(last) = places.last() else { return Ok(()) };
-        match self.engine.submit(&self.tally.session, Batch::of(facts.iter().cloned())) {
-            Ok(ticket) => self.tickets.push_back((last.number, ticket)),
-            Err(Error::Rejected { .. } | Error::TooLarge { .. }) => self.one_by_one(facts, places)?,
-            Err(error) => return Err(error.into()),
+        if self.append(facts, *last, told)?.is_some() {
+            self.one_by_one(facts, places, told)?;
         }
         while self.tickets.len() > TICKETS_MAX {
             self.settle(told)?;
         }
         Ok(())
+    }
+
+    /// Submits an append; gives the reason when the engine refuses it. What asks is waited for, since how much may wait is known only
+    /// when it is written: behind a later number it could not be appended any more.
+    fn append(
+        &mut self,
+        facts: &[Stated<'_>],
+        last: Place,
+        told: &mut dyn FnMut(&Tally, Acknowledged) -> std::io::Result<()>,
+    ) -> Result<Option<Error>, Stop> {
+        let ticket = match self.engine.submit(&self.tally.session, Batch::of(facts.iter().cloned())) {
+            Ok(ticket) => ticket,
+            Err(error @ (Error::Rejected { .. } | Error::TooLarge { .. })) => return Ok(Some(error)),
+            Err(error) => return Err(error.into()),
+        };
+        let asks = |stated: &Stated<'_>| matches!(stated.fact, Fact::InteractionRequested(_) | Fact::CurrentTurnAsserted(_));
+        if !facts.iter().any(asks) {
+            self.tickets.push_back((last.number, ticket));
+            return Ok(None);
+        }
+        self.finish(told)?;
+        match ticket.wait() {
+            Ok(receipt) => self.acknowledged(last.number, receipt, told)?,
+            Err(error @ Error::TooLarge { .. }) => return Ok(Some(error)),
+            Err(error) => return Err(error.into()),
+        }
+        Ok(None)
     }
 
     /// Waits for every append that is under way.
@@ -85,6 +110,15 @@ impl<'e> Lane<'e> {
     fn settle(&mut self, told: &mut dyn FnMut(&Tally, Acknowledged) -> std::io::Result<()>) -> Result<(), Stop> {
         let Some((number, ticket)) = self.tickets.pop_front() else { return Ok(()) };
         let receipt = ticket.wait()?;
+        self.acknowledged(number, receipt, told)
+    }
+
+    fn acknowledged(
+        &mut self,
+        number: u64,
+        receipt: Receipt,
+        told: &mut dyn FnMut(&Tally, Acknowledged) -> std::io::Result<()>,
+    ) -> Result<(), Stop> {
         self.tally.facts += u64::try_from(receipt.appended).unwrap_or(u64::MAX);
         self.tally.seq = self.tally.seq.max(receipt.seq);
         told(&self.tally, Acknowledged { number, receipt })?;
@@ -129,22 +163,24 @@ impl<'e> Lane<'e> {
     }
 
     /// Appends event by event, when one of them makes the whole batch unacceptable.
-    fn one_by_one(&mut self, facts: &[Stated<'_>], places: &[Place]) -> Result<(), Stop> {
+    fn one_by_one(
+        &mut self,
+        facts: &[Stated<'_>],
+        places: &[Place],
+        told: &mut dyn FnMut(&Tally, Acknowledged) -> std::io::Result<()>,
+    ) -> Result<(), Stop> {
         let mut from = 0;
         for group in places.chunk_by(|a, b| a.number == b.number) {
             let own = facts.get(from..from + group.len()).unwrap_or_default();
             from += group.len();
             let Some(place) = group.first() else { continue };
-            let ticket = match self.engine.submit(&self.tally.session, Batch::of(own.iter().cloned())) {
-                Ok(ticket) => ticket,
-                Err(error @ (Error::Rejected { .. } | Error::TooLarge { .. })) => {
-                    let reason = error.to_string();
-                    self.tally.refused.add(place.line, SOURCE_UNREADABLE, reason.as_str());
-                    self.engine.submit(&self.tally.session, Batch::of([stand_in(self.decoding.wire, &self.stream, *place, &reason)]))?
-                }
-                Err(error) => return Err(error.into()),
-            };
-            self.tickets.push_back((place.number, ticket));
+            if let Some(refused) = self.append(own, *place, told)? {
+                let reason = refused.to_string();
+                self.tally.refused.add(place.line, SOURCE_UNREADABLE, reason.as_str());
+                let stand_in = stand_in(self.decoding.wire, &self.stream, *place, &reason);
+                let ticket = self.engine.submit(&self.tally.session, Batch::of([stand_in]))?;
+                self.tickets.push_back((place.number, ticket));
+            }
         }
         Ok(())
     }

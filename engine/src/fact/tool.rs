@@ -69,7 +69,8 @@ pub enum ToolOp<'a> {
         message: Option<Text<'a>>,
         /// Content.
         content: Option<Content<'a>>,
-        /// Status word of the source; `None` means succeeded.
+        /// Status word of the source: ok, success, succeeded, completed and `None` mean succeeded, failed and error mean failed, any
+        /// other stands as it is.
         status: Option<Text<'a>>,
         /// Reference to output that is kept elsewhere.
         reference: Option<Text<'a>>,

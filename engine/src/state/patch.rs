@@ -1,11 +1,11 @@
 //! JSON documents: patching and merging.
 //!
 //! **Invariant:** a patch is applied whole or not at all; a token that could touch a prototype is refused, arrays get no holes, and no
-//! document becomes too deep to be read again. Removing the root leaves null.
+//! document becomes too deep to be read again, or grows above [`DOCUMENT_BYTES_MAX`]. Removing the root leaves null.
 
 use serde_json::{Map, Value};
 
-use crate::limits::MERGED_BYTES_MAX;
+use crate::limits::{DOCUMENT_BYTES_MAX, MERGED_BYTES_MAX};
 
 /// Why a patch was not applied.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,17 +21,59 @@ const REFUSED_TOKENS: [&str; 3] = ["__proto__", "prototype", "constructor"];
 /// Levels of a document; readers of JSON commonly stop at 128.
 const DEPTH_MAX: usize = 120;
 
-/// Applies an RFC 6902 patch, given as JSON. Cost: proportional to the patch and what it touches.
-pub(super) fn apply(document: &mut Value, patch: &Value) -> Result<(), PatchFailed> {
+/// Bytes that a value counts for, beside its string or its members.
+const VALUE_BYTES: usize = 32;
+
+/// What [`DOCUMENT_BYTES_MAX`] bounds. Cost: the value.
+pub(super) fn measure(value: &Value) -> usize {
+    VALUE_BYTES
+        + match value {
+            Value::String(text) => text.len(),
+            Value::Array(list) => list.iter().map(measure).sum(),
+            Value::Object(map) => map.iter().map(|(key, value)| key.len() + measure(value)).sum(),
+            Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+        }
+}
+
+/// Applies an RFC 6902 patch, given as JSON, to a document of a measure. Cost: proportional to the patch and what it touches.
+pub(super) fn apply(document: &mut Value, bytes: &mut usize, patch: &Value) -> Result<(), PatchFailed> {
     let operations = patch.as_array().ok_or_else(|| PatchFailed { op_index: None, reason: "not an array of operations".to_owned() })?;
+    let mut room = Room { bytes: *bytes, copies: DOCUMENT_BYTES_MAX };
     let mut done = Vec::with_capacity(operations.len());
     for (index, operation) in operations.iter().enumerate() {
-        if let Err(reason) = step(document, operation, &mut done) {
-            done.into_iter().rev().for_each(|undo| undo.run(document));
+        if let Err(reason) = step(document, &mut room, operation, &mut done) {
+            done.into_iter().rev().fold(None, |taken, undo: Undo| undo.run(document, taken));
             return Err(PatchFailed { op_index: Some(index), reason });
         }
     }
+    *bytes = room.bytes;
     Ok(())
+}
+
+/// What a patch may still do. Measures are exact, so that every fold decides alike, whatever it began with.
+struct Room {
+    /// Measure of the document.
+    bytes: usize,
+    /// What may still be copied: what a patch replaces is kept until its end.
+    copies: usize,
+}
+
+impl Room {
+    /// Puts one measure in the place of another, unless the document would grow too large.
+    fn exchange(&mut self, old: usize, new: usize) -> Result<(), String> {
+        let bytes = self.bytes.saturating_sub(old).saturating_add(new);
+        if new > old && bytes > DOCUMENT_BYTES_MAX {
+            return Err(format!("above document_bytes_max = {DOCUMENT_BYTES_MAX}"));
+        }
+        self.bytes = bytes;
+        Ok(())
+    }
+
+    fn copy(&mut self, value: &Value) -> Result<Value, String> {
+        let left = self.copies.checked_sub(measure(value));
+        self.copies = left.ok_or_else(|| format!("copies above document_bytes_max = {DOCUMENT_BYTES_MAX}"))?;
+        Ok(value.clone())
+    }
 }
 
 /// What takes one change back.
@@ -44,32 +86,32 @@ enum Undo {
     Take(Vec<String>),
     /// The place was there, with this value.
     Put(Vec<String>, Value),
+    /// The place was there, and its value is what the undoing before took out.
+    Back(Vec<String>),
 }
 
 impl Undo {
-    fn run(self, document: &mut Value) {
+    /// Gives what the change had put there; `taken` is what the undoing before gave.
+    fn run(self, document: &mut Value, taken: Option<Value>) -> Option<Value> {
         // Each undoes a change that was made, so that its place is there.
         match self {
-            Self::Root(value) => *document = value,
-            Self::Set(at, value) => {
-                if let Some(place) = find_mut(document, &at) {
-                    *place = value;
-                }
-            }
-            Self::Take(at) => drop(take(document, &at)),
-            Self::Put(at, value) => drop(insert(document, &at, value)),
+            Self::Root(value) => Some(std::mem::replace(document, value)),
+            Self::Set(at, value) => find_mut(document, &at).map(|place| std::mem::replace(place, value)),
+            Self::Take(at) => take(document, &at),
+            Self::Put(at, value) => insert(document, &at, value).err(),
+            Self::Back(at) => taken.and_then(|value| insert(document, &at, value).err()),
         }
     }
 }
 
-fn step(document: &mut Value, operation: &Value, done: &mut Vec<Undo>) -> Result<(), String> {
+fn step(document: &mut Value, room: &mut Room, operation: &Value, done: &mut Vec<Undo>) -> Result<(), String> {
     let path = pointer(operation, "path")?;
     let value = || operation.get("value").cloned().ok_or_else(|| "no value".to_owned());
     match operation.get("op").and_then(Value::as_str).unwrap_or_default() {
-        "add" => add(document, path, value()?, done),
-        "replace" => replace(document, path, value()?, done),
-        "remove" if path.is_empty() => replace(document, path, Value::Null, done),
-        "remove" => remove(document, path, done).map(|_| ()),
+        "add" => add(document, room, path, value()?, done),
+        "replace" => replace(document, room, path, value()?, done),
+        "remove" if path.is_empty() => replace(document, room, path, Value::Null, done),
+        "remove" => remove(document, room, path, done),
         "test" => {
             let expected = operation.get("value").ok_or("no value")?;
             let same = find(document, &path).is_some_and(|found| equal(found, expected));
@@ -77,8 +119,8 @@ fn step(document: &mut Value, operation: &Value, done: &mut Vec<Undo>) -> Result
         }
         "copy" => {
             let from = pointer(operation, "from")?;
-            let copied = find(document, &from).cloned().ok_or_else(|| format!("{} is not there", shown(&from)))?;
-            add(document, path, copied, done)
+            let copied = room.copy(find(document, &from).ok_or_else(|| format!("{} is not there", shown(&from)))?)?;
+            add(document, room, path, copied, done)
         }
         "move" => {
             let from = pointer(operation, "from")?;
@@ -88,44 +130,83 @@ fn step(document: &mut Value, operation: &Value, done: &mut Vec<Undo>) -> Result
             if path.starts_with(&from) {
                 return Err(format!("{} cannot move into itself", shown(&from)));
             }
-            let moved = remove(document, from, done)?;
-            add(document, path, moved, done)
+            relocate(document, room, from, path, done)
         }
         other => Err(format!("operation {other} is not known")),
     }
 }
 
-fn add(document: &mut Value, path: Vec<String>, value: Value, done: &mut Vec<Undo>) -> Result<(), String> {
-    if path.len().saturating_add(depth(&value)) > DEPTH_MAX {
-        return Err(format!("deeper than {DEPTH_MAX} levels"));
-    }
-    if path.is_empty() {
-        done.push(Undo::Root(std::mem::replace(document, value)));
-        return Ok(());
-    }
-    let (at, old) = insert(document, &path, value).ok_or_else(|| format!("{} has no place", shown(&path)))?;
-    done.push(match old {
-        Some(old) => Undo::Set(at, old),
-        None => Undo::Take(at),
-    });
+fn add(document: &mut Value, room: &mut Room, path: Vec<String>, value: Value, done: &mut Vec<Undo>) -> Result<(), String> {
+    let (key, old) = place(document, &path);
+    room.exchange(old, key + measure(&value))?;
+    done.push(set(document, &path, value).map_err(|(_, reason)| reason)?);
     Ok(())
 }
 
-fn replace(document: &mut Value, path: Vec<String>, value: Value, done: &mut Vec<Undo>) -> Result<(), String> {
+/// Sets the place; on failure gives back the value, and says why.
+fn set(document: &mut Value, path: &[String], value: Value) -> Result<Undo, (Value, String)> {
+    if path.len().saturating_add(depth(&value)) > DEPTH_MAX {
+        return Err((value, format!("deeper than {DEPTH_MAX} levels")));
+    }
+    if path.is_empty() {
+        return Ok(Undo::Root(std::mem::replace(document, value)));
+    }
+    match insert(document, path, value) {
+        Ok((at, Some(old))) => Ok(Undo::Set(at, old)),
+        Ok((at, None)) => Ok(Undo::Take(at)),
+        Err(value) => Err((value, format!("{} has no place", shown(path)))),
+    }
+}
+
+fn replace(document: &mut Value, room: &mut Room, path: Vec<String>, value: Value, done: &mut Vec<Undo>) -> Result<(), String> {
     if path.len().saturating_add(depth(&value)) > DEPTH_MAX {
         return Err(format!("deeper than {DEPTH_MAX} levels"));
     }
     let place = find_mut(document, &path).ok_or_else(|| format!("{} is not there", shown(&path)))?;
+    room.exchange(measure(place), measure(&value))?;
     let old = std::mem::replace(place, value);
     done.push(Undo::Set(path, old));
     Ok(())
 }
 
-/// Removes a value; gives a copy of it when it is small, since undoing needs it too.
-fn remove(document: &mut Value, path: Vec<String>, done: &mut Vec<Undo>) -> Result<Value, String> {
+fn remove(document: &mut Value, room: &mut Room, path: Vec<String>, done: &mut Vec<Undo>) -> Result<(), String> {
+    let (key, _) = place(document, &path);
     let value = take(document, &path).ok_or_else(|| format!("{} is not there", shown(&path)))?;
-    done.push(Undo::Put(path, value.clone()));
-    Ok(value)
+    room.exchange(key + measure(&value), 0)?;
+    done.push(Undo::Put(path, value));
+    Ok(())
+}
+
+/// Moves a value without copying it; undoing finds it where it went.
+fn relocate(document: &mut Value, room: &mut Room, from: Vec<String>, path: Vec<String>, done: &mut Vec<Undo>) -> Result<(), String> {
+    let (key, _) = place(document, &from);
+    let value = take(document, &from).ok_or_else(|| format!("{} is not there", shown(&from)))?;
+    let (new_key, old) = place(document, &path);
+    let moved = match room.exchange(key + old, new_key) {
+        Ok(()) => set(document, &path, value),
+        Err(reason) => Err((value, reason)),
+    };
+    match moved {
+        Ok(undo) => {
+            done.push(Undo::Back(from));
+            done.push(undo);
+            Ok(())
+        }
+        Err((value, reason)) => {
+            // It was there a moment ago.
+            drop(insert(document, &from, value));
+            Err(reason)
+        }
+    }
+}
+
+/// Measures of a place: of the key that a value needs there, and of what an addition replaces.
+fn place(document: &Value, path: &[String]) -> (usize, usize) {
+    let Some((last, parents)) = path.split_last() else { return (0, measure(document)) };
+    match find(document, parents) {
+        Some(Value::Object(map)) => (last.len(), map.get(last).map_or(0, |old| last.len() + measure(old))),
+        _ => (0, 0),
+    }
 }
 
 /// The tokens of a JSON pointer.
@@ -168,22 +249,23 @@ fn find_mut<'v>(document: &'v mut Value, path: &[String]) -> Option<&'v mut Valu
     })
 }
 
-/// Puts a value at a place; gives the place as it is found afterwards, and what an object had there.
-fn insert(document: &mut Value, path: &[String], value: Value) -> Option<(Vec<String>, Option<Value>)> {
-    let (last, parents) = path.split_last()?;
-    match find_mut(document, parents)? {
-        Value::Object(map) => {
+/// Puts a value at a place; gives the place as it is found afterwards, and what an object had there. Gives back a value without a place.
+fn insert(document: &mut Value, path: &[String], value: Value) -> Result<(Vec<String>, Option<Value>), Value> {
+    let Some((last, parents)) = path.split_last() else { return Err(value) };
+    match find_mut(document, parents) {
+        Some(Value::Object(map)) => {
             let old = map.insert(last.clone(), value);
-            Some((path.to_vec(), old))
+            Ok((path.to_vec(), old))
         }
-        Value::Array(list) => {
-            let at = if last == "-" { list.len() } else { index(last).filter(|at| *at <= list.len())? };
+        Some(Value::Array(list)) => {
+            let at = if last == "-" { Some(list.len()) } else { index(last).filter(|at| *at <= list.len()) };
+            let Some(at) = at else { return Err(value) };
             list.insert(at, value);
             let mut place = parents.to_vec();
             place.push(at.to_string());
-            Some((place, None))
+            Ok((place, None))
         }
-        _ => None,
+        _ => Err(value),
     }
 }
 
@@ -272,7 +354,10 @@ mod tests {
     use serde_json::json;
 
     fn patched(mut document: Value, patch: &Value) -> Result<Value, Value> {
-        match apply(&mut document, patch) {
+        let mut bytes = measure(&document);
+        let applied = apply(&mut document, &mut bytes, patch);
+        assert_eq!(bytes, measure(&document), "{patch}");
+        match applied {
             Ok(()) => Ok(document),
             Err(_) => Err(document),
         }
@@ -315,13 +400,32 @@ mod tests {
         let mut path = String::new();
         for _ in 0..300 {
             path.push_str("/a");
-            let grown = apply(&mut document, &json!([{"op": "add", "path": path, "value": {}}]));
+            let grown = apply(&mut document, &mut 0, &json!([{"op": "add", "path": path, "value": {}}]));
             if grown.is_err() {
                 break;
             }
         }
         assert!(path.len() / 2 < 200);
         assert!(serde_json::from_str::<Value>(&document.to_string()).is_ok());
+    }
+
+    #[test]
+    fn a_patch_may_shrink_what_is_too_large_and_never_make_it_larger() {
+        let mut document = json!({"a": "x".repeat(DOCUMENT_BYTES_MAX - 200), "b": "y"});
+        let mut bytes = measure(&document);
+        let mut patched = |patch: Value| (apply(&mut document, &mut bytes, &patch).is_ok(), bytes);
+        let (_, before) = patched(json!([]));
+        let text = "z".repeat(200);
+        for larger in [json!({"op": "add", "path": "/c", "value": text}), json!({"op": "replace", "path": "/b", "value": text})] {
+            assert_eq!(patched(json!([{"op": "add", "path": "/d", "value": 1}, larger])), (false, before));
+        }
+        for copies in [json!({"op": "copy", "from": "", "path": "/c"}), json!({"op": "copy", "from": "/a", "path": "/a"})] {
+            let twice = json!([copies, {"op": "remove", "path": "/c"}, copies]);
+            assert_eq!(patched(twice), (false, before));
+        }
+        assert!(patched(json!([{"op": "move", "from": "/a", "path": "/b"}])).0);
+        assert!(patched(json!([{"op": "move", "from": "/b", "path": ""}])).0);
+        assert_eq!(patched(json!([{"op": "remove", "path": ""}])), (true, VALUE_BYTES));
     }
 
     fn pointers() -> impl Strategy<Value = String> {

@@ -11,6 +11,7 @@ use super::entry::{Entry, PAGE_ENTRIES, Page, Sequence};
 use super::header::Header;
 use super::lookup::{Lookup, Space};
 use super::rows::{BadRow, IdRow, RowKind, RowRef, read_header, read_page, write_header};
+use crate::limits::MESSAGE_ENTRIES_MAX;
 
 /// A page in memory, with the seq of its last change and its archive once somebody asked for it.
 #[derive(Clone, Debug)]
@@ -33,6 +34,8 @@ pub(crate) struct Held {
     /// `None` of what is no document.
     pub(crate) name: Option<Arc<str>>,
     pub(crate) value: Arc<Value>,
+    /// Its measure.
+    pub(crate) bytes: usize,
     pub(crate) changed: u64,
 }
 
@@ -166,6 +169,11 @@ impl State {
         if let Some(free) = page.entries.get_mut(place) {
             *free = Some(entry);
         }
+    }
+
+    /// Ordinals among which the entries of a message are looked for, from its first on.
+    pub(crate) fn of_message(&self, first: i64) -> std::ops::Range<i64> {
+        first..first.saturating_add(MESSAGE_ENTRIES_MAX).min(self.header.next)
     }
 
     pub(crate) fn has_page(&self, sequence: Sequence, ordinal: i64) -> bool {

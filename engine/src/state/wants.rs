@@ -8,7 +8,7 @@ use super::entry::{Body, Content, PAGE_ENTRIES, PartRole, Sequence};
 use super::lookup::{Found, QUEUE, Space, WORKSPACE};
 use super::rows::{Field, RowKind, RowRef, piece_ordinal};
 use super::session::{Need, Session, State};
-use crate::fact::{Fact, HistoryMode, HistoryTurn, PartKind, PartTarget, SurfaceOp, ToolOp, WorkspaceOp};
+use crate::fact::{Fact, HistoryMode, HistoryTurn, PartChange, PartKind, PartTarget, SurfaceOp, ToolOp, WorkspaceOp};
 
 impl From<PartKind> for PartRole {
     fn from(kind: PartKind) -> Self {
@@ -55,7 +55,8 @@ impl Session {
                 PartTarget::Message(message) => {
                     self.page_of(Space::Reasoning, message)?;
                     self.page_of(Space::Activity, message)?;
-                    self.message(message)
+                    self.message(message)?;
+                    if matches!(last.change, PartChange::Text(_)) { self.texts_of(message) } else { Ok(()) }
                 }
             },
             Fact::ToolChanged(changed) => self.tool(&changed.tool, &changed.op),
@@ -188,6 +189,15 @@ impl Session {
     fn message(&self, id: &str) -> Wanted {
         self.page_of(Space::Text, id)?;
         self.page_of(Space::Message, id).map(|_| ())
+    }
+
+    /// Pages on which the text parts of a message are.
+    fn texts_of(&self, message: &str) -> Wanted {
+        let [one, other] = [self.page_of(Space::Text, message)?, self.page_of(Space::Message, message)?];
+        let Some(first) = [one, other].into_iter().flatten().min() else { return Ok(()) };
+        let span = self.state.of_message(first);
+        (span.start.div_euclid(PAGE_ENTRIES)..=(span.end - 1).div_euclid(PAGE_ENTRIES))
+            .try_for_each(|page| self.page(Sequence::Timeline, page * PAGE_ENTRIES))
     }
 
     fn turn(&self, id: Option<&str>) -> Wanted {

@@ -422,3 +422,24 @@ fn a_title_of_30_mib_is_shown_by_its_beginning() {
         },
     );
 }
+
+/// Without a bound each of these doubles the document: the last would ask for 2^40 values, at this append and at every open after it.
+#[test]
+fn a_document_that_copies_itself_stops_growing() {
+    let patch = |patch: String| Fact::DocumentPatched(DocumentPatched { document: "state".into(), patch: json(&patch) });
+    let flood = |engine: &Engine| {
+        let copies = (0..40).map(|n| patch(format!("[{{\"op\":\"copy\",\"from\":\"\",\"path\":\"/b{n}\"}}]")));
+        engine.append("s", copies.collect::<Vec<_>>()).unwrap();
+        // It may still shrink, and then grow again, which says nothing about the patches that failed.
+        let removed = (0..19).map(|n| patch(format!("[{{\"op\":\"remove\",\"path\":\"/b{n}\"}}]")));
+        engine.append("s", removed.collect::<Vec<_>>()).unwrap();
+        engine.append("s", [patch("[{\"op\":\"copy\",\"from\":\"\",\"path\":\"/again\"}]".to_owned())]).unwrap();
+    };
+    flooded(flood, |view| {
+        let document = view.document("s", "state").unwrap().unwrap();
+        let value = document.value;
+        assert!(document.stale && value["again"]["b19"] == value["b19"] && value["b19"].is_object() && value.get("b18").is_none());
+        let failed = diagnostics(view, "s");
+        assert!(failed.len() > 10 && failed.iter().all(|code| code == "state_patch_failed"));
+    });
+}

@@ -84,10 +84,10 @@ fn turn_fact() -> impl Strategy<Value = Made> {
 
 fn part_fact() -> impl Strategy<Value = Made> {
     prop_oneof![
-        3 => (id("m", 9), kind(), opt(id("t", 5)), opt(content()), opt(json())).prop_map(|(message, kind, turn, content, metadata)| {
+        3 => (opt(id("m", 9)), id("m", 9), kind(), opt(id("t", 5)), opt(content()), opt(json())).prop_map(|(part, message, kind, turn, content, metadata)| {
             let role = match kind { PartKind::Text => "assistant", PartKind::Reasoning => "reasoning", PartKind::Activity => "activity" };
             Fact::PartOpened(PartOpened {
-                part: message.clone(), message, kind, role: role.into(), name: None, turn, agent: None, subtype: None,
+                part: part.unwrap_or_else(|| message.clone()), message, kind, role: role.into(), name: None, turn, agent: None, subtype: None,
                 content: content.filter(|_| kind != PartKind::Activity), metadata,
             })
         }),
@@ -97,8 +97,10 @@ fn part_fact() -> impl Strategy<Value = Made> {
             change: text.map_or(PartChange::Closed, PartChange::Text),
             metadata: None,
         })),
-        1 => (id("m", 9), some_text()).prop_map(|(message, value)| Fact::PartFinal(PartFinal {
-            target: PartTarget::Message(message), change: PartChange::Sealed(value), metadata: None,
+        2 => (id("m", 9), some_text(), any::<bool>()).prop_map(|(message, value, sealed)| Fact::PartFinal(PartFinal {
+            target: PartTarget::Message(message),
+            change: if sealed { PartChange::Sealed(value) } else { PartChange::Text(value) },
+            metadata: None,
         })),
     ]
 }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use crate::state::{
-    Body, Chunked, Content, Entry, Field, Interaction, InteractionStatus, Logged, Part, PartRole, RowKind, Sequence, State, Tool,
+    Body, Chunked, Content, Entry, Field, Interaction, InteractionStatus, Logged, Mark, Part, PartRole, RowKind, Sequence, State, Tool,
     ToolResult, piece_ordinal,
 };
 
@@ -155,8 +155,9 @@ impl<'s> Reader<'s> {
         put(out, "role", if message.made_by_call { "assistant" } else { &first.role });
         let made_by = message.tools.first().filter(|_| message.made_by_call).map(|(_, tool)| *tool);
         put_if(out, "name", first.name.as_deref().filter(|_| made_by.is_none()));
+        let stands = message.parts.iter().filter(|(_, part)| part.mark != Mark::Superseded);
         let contents: Vec<Value> =
-            message.parts.iter().filter_map(|(ordinal, part)| self.content(*ordinal, Field::TEXT, part.content.as_ref()?)).collect();
+            stands.filter_map(|(ordinal, part)| self.content(*ordinal, Field::TEXT, part.content.as_ref()?)).collect();
         let texts: Option<String> = contents.iter().map(Value::as_str).collect();
         let content = match (texts, contents.into_iter().next()) {
             (Some(texts), Some(_)) => Some(Value::String(texts)),

@@ -59,21 +59,22 @@ impl Fold<'_> {
     fn write_base(&mut self, ordinal: i64, value: Arc<Value>) {
         let mut sealed = Vec::new();
         let base = Chunked::of(&value.to_string(), &mut sealed);
+        let bytes = patch::measure(&value);
         if let Some(document) = self.document_mut(ordinal) {
             document.base = base;
             document.patches = Chunked::default();
         }
         self.keep(RowKind::ShelfText, ordinal, Field::BASE, sealed);
-        self.hold(ordinal, value);
+        self.hold(ordinal, value, bytes);
     }
 
-    /// Keeps a value in memory. What is no document has no name to be found by.
-    fn hold(&mut self, ordinal: i64, value: Arc<Value>) {
+    /// Keeps a value in memory, with its measure. What is no document has no name to be found by.
+    fn hold(&mut self, ordinal: i64, value: Arc<Value>, bytes: usize) {
         let name = match self.body(Sequence::Shelf, ordinal) {
             Some(Body::Document(document)) => Some(Arc::from(document.name.as_str())),
             _ => None,
         };
-        self.state.documents.insert(ordinal, Held { name, value, changed: self.seq });
+        self.state.documents.insert(ordinal, Held { name, value, bytes, changed: self.seq });
     }
 
     pub(super) fn document_patched(&mut self, patched: &DocumentPatched<'_>) {
@@ -98,9 +99,9 @@ impl Fold<'_> {
 
     /// Applies operations to a value, whole or not at all; says why not.
     pub(super) fn patch_value(&mut self, ordinal: i64, operations: &Value) -> Result<(), String> {
-        let mut value = self.state.take_document(ordinal).ok_or("its value does not read")?;
-        let outcome = patch::apply(Arc::make_mut(&mut value), operations);
-        self.hold(ordinal, value);
+        let (mut value, mut bytes) = self.state.take_document(ordinal).ok_or("its value does not read")?;
+        let outcome = patch::apply(Arc::make_mut(&mut value), &mut bytes, operations);
+        self.hold(ordinal, value, bytes);
         match outcome {
             Ok(()) => self.patch_written(ordinal, &operations.to_string()),
             Err(PatchFailed { op_index: Some(index), reason }) => return Err(format!("operation {index}: {reason}")),
@@ -126,15 +127,17 @@ impl Fold<'_> {
 }
 
 impl State {
-    /// The value for changing: from memory, else from its base and patches.
-    fn take_document(&mut self, ordinal: i64) -> Option<Arc<Value>> {
+    /// The value for changing, with its measure: from memory, else from its base and patches.
+    fn take_document(&mut self, ordinal: i64) -> Option<(Arc<Value>, usize)> {
         if let Some(held) = self.documents.remove(&ordinal) {
-            return Some(held.value);
+            return Some((held.value, held.bytes));
         }
         let document = self.entry(Sequence::Shelf, ordinal)?.body.document()?;
         let base = self.joined(ordinal, Field::BASE, &document.base)?;
         let patches = self.joined(ordinal, Field::PATCHES, &document.patches)?;
-        value_of(&base, &patches).map(Arc::new)
+        let value = value_of(&base, &patches)?;
+        let bytes = patch::measure(&value);
+        Some((Arc::new(value), bytes))
     }
 
     fn joined(&self, ordinal: i64, field: Field, text: &Chunked) -> Option<String> {
@@ -150,8 +153,9 @@ impl State {
 /// A document's value from its base and its patches, one a line; `None` when they do not read.
 pub fn value_of(base: &str, patches: &str) -> Option<Value> {
     let mut value = serde_json::from_str(base).ok()?;
+    let mut bytes = patch::measure(&value);
     for line in patches.lines() {
-        patch::apply(&mut value, &serde_json::from_str(line).ok()?).ok()?;
+        patch::apply(&mut value, &mut bytes, &serde_json::from_str(line).ok()?).ok()?;
     }
     Some(value)
 }

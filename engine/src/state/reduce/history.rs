@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::chunked::{Chunked, Sealed};
-use super::super::entry::{Body, Content, Entry, LoneResult, Mark, PAGE_ENTRIES, Part, PartRole, Sequence, ToolResult, Turn};
+use super::super::entry::{Body, Content, Entry, LoneResult, Mark, PAGE_ENTRIES, Part, PartRole, Sequence, Tool, ToolResult, Turn};
 use super::super::lookup::Space;
 use super::super::rows::{Field, RowKind, piece_ordinal};
 use super::super::session::State;
@@ -158,8 +158,7 @@ impl Fold<'_> {
     fn attach(&mut self, ordinal: i64, result: ToolResult) {
         let message = result.message.clone();
         let Some(Body::Tool(tool)) = self.body_mut(Sequence::Timeline, ordinal) else { return };
-        "succeeded".clone_into(&mut tool.status);
-        tool.results.push(result);
+        give(tool, result);
         if let Some(message) = message {
             self.name_message(&message, ordinal);
         }
@@ -405,6 +404,17 @@ fn is_end(status: &str) -> bool {
     !matches!(status, "running" | "waiting" | "stopping" | "unknown")
 }
 
+/// The status of a call that its owner said has failed: no statement of messages, which cannot say so, takes that back.
+const FAILED: &str = "failed";
+
+/// A call has a result that a statement gives.
+fn give(tool: &mut Tool, result: ToolResult) {
+    if tool.status != FAILED {
+        "succeeded".clone_into(&mut tool.status);
+    }
+    tool.results.push(result);
+}
+
 /// What a statement says, by message id.
 struct Stated<'h, 'a> {
     by_id: BTreeMap<&'h str, &'h HistoryMessage<'a>>,
@@ -423,9 +433,14 @@ impl<'h, 'a> Stated<'h, 'a> {
         }
     }
 
-    /// Whether a message that the statement omits stays.
+    /// Whether an entry of a message that the statement omits stays.
     fn keeps(&self, body: &Body) -> bool {
-        let Body::Part(part) = body else { return false };
+        let part = match body {
+            Body::Part(part) => part,
+            // What went wrong is not undone by a statement that is silent about it.
+            Body::Tool(tool) => return !self.replaces && tool.status == FAILED,
+            _ => return false,
+        };
         let exempt = match part.kind {
             PartRole::Text => false,
             PartRole::Reasoning => !self.roles.contains("reasoning"),
@@ -471,6 +486,13 @@ impl Merge<'_, '_, '_, '_> {
         });
     }
 
+    /// Results that are messages are the statement's to say again; of the call that was drafted last.
+    fn drop_messages(&mut self) {
+        if let Some(Draft { body: Body::Tool(tool), .. }) = self.drafts.last_mut() {
+            tool.results.retain(|result| result.message.is_none());
+        }
+    }
+
     /// A message that is there, at the place of its first entry, with the results behind it.
     fn old_message(&mut self, id: &str, before: &[(i64, Entry)]) {
         if !self.done.insert(id.to_owned()) {
@@ -485,6 +507,7 @@ impl Merge<'_, '_, '_, '_> {
                 for (ordinal, entry) in &entries {
                     if self.stated.keeps(&entry.body) {
                         self.keep(*ordinal, entry);
+                        self.drop_messages();
                     }
                 }
             }
@@ -538,8 +561,7 @@ impl Merge<'_, '_, '_, '_> {
                     return false;
                 }
                 if tool.message == owner && tool.id == call && tool.results.len() < TOOL_RESULTS_MAX {
-                    "succeeded".clone_into(&mut tool.status);
-                    tool.results.push(result);
+                    give(tool, result);
                     return true;
                 }
             }
@@ -564,6 +586,11 @@ impl Merge<'_, '_, '_, '_> {
                 new.output.clone_from(&old.output);
                 new.progress.clone_from(&old.progress);
                 new.detail.clone_from(&old.detail);
+                if old.status == FAILED {
+                    FAILED.clone_into(&mut new.status);
+                    new.error.clone_from(&old.error);
+                    new.results = old.results.iter().filter(|result| result.message.is_none()).cloned().collect();
+                }
             }
             _ => {}
         }

@@ -105,22 +105,27 @@ impl Fold<'_> {
     /// Text for a message that has none: it begins here when a call made the message, else it is unknown.
     fn first_text(&mut self, delta: &PartDelta<'_>) -> Option<i64> {
         if delta.kind == fact::PartKind::Text && self.made_by_call(&delta.part) {
-            self.open_part(&PartOpened {
-                part: delta.part.clone(),
-                message: delta.part.clone(),
-                kind: delta.kind,
-                role: fact::Text::Borrowed("assistant"),
-                name: None,
-                turn: None,
-                agent: None,
-                subtype: None,
-                content: None,
-                metadata: None,
-            });
-            return self.find(Space::Text, &delta.part);
+            return self.begin_text(&delta.part);
         }
         self.diagnose("delta_for_unknown_part", Some(delta.part.to_string()));
         None
+    }
+
+    /// A text part for an assistant's message that has none.
+    fn begin_text(&mut self, message: &fact::Text<'_>) -> Option<i64> {
+        self.part_opened(&PartOpened {
+            part: message.clone(),
+            message: message.clone(),
+            kind: fact::PartKind::Text,
+            role: fact::Text::Borrowed("assistant"),
+            name: None,
+            turn: None,
+            agent: None,
+            subtype: None,
+            content: None,
+            metadata: None,
+        });
+        self.find(Space::Text, message)
     }
 
     pub(super) fn part_delta(&mut self, delta: &PartDelta<'_>) {
@@ -147,6 +152,9 @@ impl Fold<'_> {
     }
 
     pub(super) fn part_final(&mut self, last: &PartFinal<'_>) {
+        if let (PartTarget::Message(message), PartChange::Text(text)) = (&last.target, &last.change) {
+            return self.message_final(message, text, last.metadata.as_ref());
+        }
         let ordinal = match &last.target {
             PartTarget::Part(kind, part) => self.find(Space::of((*kind).into()), part),
             PartTarget::Message(message) => {
@@ -178,6 +186,77 @@ impl Fold<'_> {
             }
             Some(Body::Result(lone)) if sealed.is_some() => lone.result.sealed = sealed,
             _ => {}
+        }
+    }
+
+    /// The owner's full text of a message against what was streamed in all its text parts; nothing else of the message takes part.
+    fn message_final(&mut self, message: &fact::Text<'_>, text: &str, metadata: Option<&fact::Json<'_>>) {
+        let first = [Space::Text, Space::Message].iter().filter_map(|space| self.find(*space, message)).min();
+        let mut parts = first.map_or_else(Vec::new, |first| self.text_parts(message, first));
+        if parts.is_empty() && first.is_some_and(|first| self.may_say(message, first)) {
+            parts.extend(self.begin_text(message));
+        }
+        let Some((last, before)) = parts.split_last() else {
+            return self.diagnose("final_for_unknown_part", Some(message.to_string()));
+        };
+        let rest = before.iter().try_fold(text, |rest, part| self.behind(*part, rest));
+        if let Some(rest) = rest.filter(|rest| self.behind(*last, rest).is_some()) {
+            before.iter().for_each(|part| self.marked(*part, Mark::Match));
+            self.final_text(*last, rest);
+            let only = self.part_mut(*last).is_some_and(|part| part.mark == Mark::FinalOnly);
+            if only && rest.len() < text.len() {
+                self.marked(*last, if rest.is_empty() { Mark::Match } else { Mark::Extended });
+            }
+        } else {
+            before.iter().for_each(|part| self.marked(*part, Mark::Superseded));
+            self.marked(*last, Mark::Replaced);
+            let mut sealed = Vec::new();
+            if let Some(part) = self.part_mut(*last) {
+                *text_of(&mut part.content) = Chunked::of(text, &mut sealed);
+            }
+            self.keep(RowKind::Text, *last, Field::TEXT, sealed);
+            self.diagnose("final_text_mismatch", Some(message.to_string()));
+        }
+        let dropped = self.part_mut(*last).map(|part| merge(&mut part.metadata, metadata));
+        self.note(dropped.unwrap_or_default());
+    }
+
+    /// The text parts of a message that stand, in order.
+    fn text_parts(&self, message: &str, first: i64) -> Vec<i64> {
+        let stands = |ordinal: &i64| match self.body(Sequence::Timeline, *ordinal) {
+            Some(Body::Part(part)) => part.kind == PartRole::Text && part.message == message && part.mark != Mark::Superseded,
+            _ => false,
+        };
+        self.state.of_message(first).filter(stands).collect()
+    }
+
+    /// Whether a message that has no text is an assistant's: it began with reasoning or a call.
+    fn may_say(&self, message: &str, first: i64) -> bool {
+        match self.body(Sequence::Timeline, first) {
+            Some(Body::Part(part)) => part.kind == PartRole::Reasoning && part.message == message,
+            Some(Body::Tool(tool)) => tool.message == message,
+            _ => false,
+        }
+    }
+
+    /// What of a text is behind that of a part; `None` when the text does not begin with it.
+    fn behind<'t>(&self, part: i64, text: &'t str) -> Option<&'t str> {
+        let Some(Body::Part(Part { content, .. })) = self.body(Sequence::Timeline, part) else { return None };
+        let relation = match content {
+            None => return Some(text),
+            Some(Content::Text(streamed)) => streamed.compare(text),
+            Some(_) => return None,
+        };
+        match relation {
+            Relation::Equal => Some(""),
+            Relation::Extended { from } => text.get(from..),
+            Relation::Different => None,
+        }
+    }
+
+    fn marked(&mut self, part: i64, mark: Mark) {
+        if let Some(part) = self.part_mut(part) {
+            part.mark = mark;
         }
     }
 

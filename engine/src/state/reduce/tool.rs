@@ -65,7 +65,12 @@ impl Fold<'_> {
         let Some(stated) = stated else { return tool.to_owned() };
         let fits = match self.message(stated).and_then(|ordinal| self.body(Sequence::Timeline, ordinal)) {
             None => true,
-            Some(Body::Part(part)) => part.kind == PartRole::Text && part.role == "assistant",
+            Some(Body::Part(part)) => match part.kind {
+                PartRole::Text => part.role == "assistant",
+                // A message that began with thinking. Reasoning that is a message of its own has no calls.
+                PartRole::Reasoning => part.id != part.message,
+                PartRole::Activity => false,
+            },
             Some(Body::Tool(owner)) => owner.message == stated,
             Some(_) => false,
         };
@@ -134,8 +139,7 @@ impl Fold<'_> {
         let known = self.find(Space::Tool, &changed.tool);
         let ordinal = match known.and_then(|ordinal| Some((ordinal, self.tool_mut(ordinal)?))) {
             Some((ordinal, tool)) if tool.results.len() < TOOL_RESULTS_MAX => {
-                let failed = error.is_some() || matches!(status.as_deref(), Some("failed" | "error"));
-                (if failed { "failed" } else { "succeeded" }).clone_into(&mut tool.status);
+                settled(status.as_deref(), error.is_some()).clone_into(&mut tool.status);
                 tool.results.push(result);
                 ordinal
             }
@@ -151,6 +155,15 @@ impl Fold<'_> {
             self.name_message(message, ordinal);
         }
         self.result_settles(&changed.tool);
+    }
+}
+
+/// The status of a call with a result: what is neither success nor failure stands as it was stated.
+fn settled(stated: Option<&str>, error: bool) -> &str {
+    match stated {
+        None | Some("ok" | "success" | "succeeded" | "completed") if !error => "succeeded",
+        None | Some("ok" | "success" | "succeeded" | "completed" | "failed" | "error") => "failed",
+        Some(word) => word,
     }
 }
 
