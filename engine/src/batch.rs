@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use turnstore_storage::{BatchDigest, BatchKey};
 
+use crate::control::approval;
 use crate::error::Error;
 use crate::event::{self, Stated};
 use crate::fact::{ArtifactReference, Fact};
@@ -56,6 +57,9 @@ impl Batch {
         }
         if matches!(&stated.fact, Fact::TurnArtifactsSet(set) if set.references.iter().any(|reference| reference.path.is_empty())) {
             self.refused.get_or_insert((self.spans.len(), "an artifact's path is empty".to_owned()));
+        }
+        if approval::is_missing(stated) {
+            self.refused.get_or_insert((self.spans.len(), "an action that nobody can take back names no approval".to_owned()));
         }
         self.largest.take(self.spans.len(), stated);
         self.asks.take(&stated.fact);

@@ -177,8 +177,13 @@ pub fn answer(view: &View, session: &str, interaction: &str, decision: &Decision
     match asked.status {
         InteractionStatus::Resolved => decided(view, interaction, decision, asked).map(|()| permit.done()),
         InteractionStatus::Withdrawn => Err(Refused::Withdrawn { interaction: interaction.to_owned() }),
-        InteractionStatus::Pending if decision.cancels => Ok(permit),
+        InteractionStatus::Pending if decision.cancels => permit.standing_in(view, session),
         InteractionStatus::Pending => {
+            // What was recorded as attempted in time is sent again, however late it is.
+            let permit = permit.standing_in(view, session)?;
+            if !permit.standing().is_new() {
+                return Ok(permit);
+            }
             if let Expiry::At(at) = asked.expiry
                 && asked.expiry.is_past(now)
             {
@@ -199,5 +204,5 @@ fn decided(view: &View, interaction: &str, decision: &Decision<'_>, asked: Asked
         return Err(Refused::AlreadyResolved { interaction: interaction.to_owned(), by, resolution });
     }
     standing.payload = payload.map(|said| said.whole(view)).transpose()?;
-    if decision.is(&standing) { Ok(()) } else { Err(Refused::DecisionReused { decision: decision.id.to_string() }) }
+    if decision.is(&standing) { Ok(()) } else { Err(Refused::KeyReused { key: decision.id.to_string() }) }
 }

@@ -13,19 +13,27 @@
 //! | check | of |
 //! |---|---|
 //! | [`answer`] | a decision on an interaction |
+//! | [`permit`] | every other write: send, queue, steer, interrupt, edit, export, older history, actions with effects |
+//! | [`settle`] | the outcome of a write that was recorded |
+//! | [`judge_intent`] | what an agent asks of the workspace |
 
 mod answer;
+pub(crate) mod approval;
+mod intent;
 mod schema;
 mod work;
+mod writes;
 
 use crate::batch::Batch;
 use crate::error::Error;
 use crate::fact::{Fact, Json, Text, WriteChanged, WriteOp};
-use crate::state::short;
+use crate::state::{Content, short};
 use crate::time::UnixMillis;
 use crate::view::{PayloadRef, View};
 
 pub use answer::{Decision, answer};
+pub use intent::{Judgement, Unfit, judge_intent};
+pub use writes::{Action, Effect, Policy, Reversibility, permit, settle};
 
 /// Why a write may not be made. Nothing was recorded.
 #[derive(Debug, thiserror::Error)]
@@ -58,11 +66,11 @@ pub enum Refused {
         /// resolved, cancelled, expired.
         resolution: String,
     },
-    /// The same decision id was used for another answer. Decide under a new id.
-    #[error("decision {decision:?} was used for another answer")]
-    DecisionReused {
-        /// Decision id.
-        decision: String,
+    /// The same decision id or key was used for something else. Use a new one.
+    #[error("{key:?} was used for something else")]
+    KeyReused {
+        /// Decision id, or key.
+        key: String,
     },
     /// It expired. It can still be cancelled; else wait for its owner to ask again.
     #[error("interaction {interaction:?} expired at {at}")]
@@ -95,6 +103,44 @@ pub enum Refused {
         /// Where and what, without values: the first of them, up to [`crate::limits::RESPONSE_ERRORS_MAX`].
         errors: Vec<String>,
     },
+    /// Nothing runs that it could be about. Send instead.
+    #[error("{} does not run: it is {status}", turn.as_deref().unwrap_or("the session"))]
+    NotRunning {
+        /// The turn that was looked at; `None` when the session had none.
+        turn: Option<String>,
+        /// Its status.
+        status: String,
+    },
+    /// The artifact was deleted. Create it again first.
+    #[error("artifact {artifact:?} was deleted")]
+    Deleted {
+        /// Artifact id.
+        artifact: String,
+    },
+    /// The artifact has another version than the one that was edited. Read it and edit again.
+    #[error("artifact {artifact:?} is at version {current:?}, not at {named:?}")]
+    StaleVersion {
+        /// Artifact id.
+        artifact: String,
+        /// The version that was named.
+        named: Option<String>,
+        /// The version that it has.
+        current: Option<String>,
+    },
+    /// The history service gave another cursor since, or says that there is nothing older. Use the newest.
+    #[error("the cursor is not the one that the history service gave last: {newest:?}")]
+    StaleCursor {
+        /// The newest; `None` when there is nothing older.
+        newest: Option<String>,
+    },
+    /// An action that nobody can take back was not approved. Ask first.
+    #[error("the action has no approval by {approval:?}: {reason}")]
+    NotApproved {
+        /// The interaction that was named.
+        approval: Option<String>,
+        /// Why it does not count.
+        reason: &'static str,
+    },
     /// No response can be checked against the request's schema: it is no schema, reaches out, or would take too much. Decide without a
     /// response, cancel, or let the owner ask anew.
     #[error("the schema of the request is of no use: {reason}")]
@@ -110,8 +156,21 @@ pub enum Refused {
 pub enum Standing {
     /// Nothing is recorded of it: append the permit's batch, then write.
     New,
+    /// It was attempted and nobody said how it came back, as after a crash: send it again under the same key.
+    Attempted,
+    /// It came back failed or unknown: append the permit's batch, then send it again under the same key.
+    Again {
+        /// How often it was attempted.
+        attempts: u32,
+    },
     /// Its owner has taken it: nothing is to be done.
     Done,
+}
+
+impl Standing {
+    fn is_new(self) -> bool {
+        self == Self::New
+    }
 }
 
 /// Leave to make a write, and how to record it.
@@ -121,24 +180,39 @@ pub struct Permit {
     key: String,
     standing: Standing,
     attempt: Option<Fact<'static>>,
+    detail: Json<'static>,
 }
 
 impl Permit {
-    /// The write that `parts` identify: the same parts always give the same write.
+    /// The write that an action, its target and its key identify: the same three always give the same write.
     fn new(action: &'static str, target: &str, key: &str, detail: Json<'static>) -> Self {
         let write = write_id(&[action, target, key]);
         let op = WriteOp::Attempted {
             action: Text::Borrowed(action),
             target: Some(Text::Owned(target.to_owned())),
             key: Some(Text::Owned(key.to_owned())),
-            detail: Some(detail),
+            detail: Some(detail.clone()),
         };
         let attempt = Fact::WriteChanged(WriteChanged { write: Text::Owned(write.clone()), op });
-        Self { write, key: key.to_owned(), standing: Standing::New, attempt: Some(attempt) }
+        Self { write, key: key.to_owned(), standing: Standing::New, attempt: Some(attempt), detail }
     }
 
     fn done(self) -> Self {
         Self { standing: Standing::Done, attempt: None, ..self }
+    }
+
+    /// With the standing that the session records.
+    fn standing_in(self, view: &View, session: &str) -> Result<Self, Refused> {
+        let Some(known) = view.write(session, &self.write)? else { return Ok(self) };
+        let attempt = known.attempt.as_deref().map(|attempt| content(view, session, attempt)).transpose()?;
+        if attempt.is_some_and(|attempt| !same(&attempt, self.detail.as_str())) {
+            return Err(Refused::KeyReused { key: self.key });
+        }
+        Ok(match known.status.as_str() {
+            "confirmed" => self.done(),
+            "attempted" => Self { standing: Standing::Attempted, attempt: None, ..self },
+            _ => Self { standing: Standing::Again { attempts: known.attempts }, ..self },
+        })
     }
 
     /// The write's id, for [`WriteChanged::write`]. Made of what identifies the write, so that asking again gives it again.
@@ -156,22 +230,36 @@ impl Permit {
         self.standing
     }
 
-    /// What to append before the write goes out; nothing when it stands already.
+    /// What to append before the write goes out; nothing when that is recorded already.
     pub fn facts(&self) -> &[Fact<'static>] {
         self.attempt.as_slice()
     }
 
-    /// [`Permit::facts`] under the write's own key: appended twice, they are recorded once. `None` when there is nothing to append.
+    /// [`Permit::facts`] under a key of this attempt: appended twice, they are recorded once. `None` when there is nothing to append.
     pub fn batch(&self) -> Option<Batch> {
         let attempt = self.attempt.clone()?;
-        Some(Batch::of([attempt]).key(self.write.clone()))
+        let key = match self.standing {
+            Standing::Again { attempts } => format!("{}#{attempts}", self.write),
+            _ => self.write.clone(),
+        };
+        Some(Batch::of([attempt]).key(key))
     }
 
     /// What to append when the write came back: its outcome, and anything that its owner said with it.
     pub fn settled(&self, outcome: Outcome, detail: Option<Json<'static>>) -> Fact<'static> {
-        let op = WriteOp::Settled { outcome: Text::Borrowed(outcome.as_str()), detail };
-        Fact::WriteChanged(WriteChanged { write: Text::Owned(self.write.clone()), op })
+        settled(&self.write, outcome, detail)
     }
+}
+
+fn settled(write: &str, outcome: Outcome, detail: Option<Json<'static>>) -> Fact<'static> {
+    let op = WriteOp::Settled { outcome: Text::Borrowed(outcome.as_str()), detail };
+    Fact::WriteChanged(WriteChanged { write: Text::Owned(write.to_owned()), op })
+}
+
+/// Whether two JSON texts say the same.
+fn same(one: &str, other: &str) -> bool {
+    let value = |text: &str| serde_json::from_str::<serde_json::Value>(text).ok();
+    one == other || value(one).is_some_and(|one| Some(one) == value(other))
 }
 
 /// How a write came back.
@@ -226,6 +314,14 @@ impl Said {
             Self::Here(text) => Ok(text),
             Self::There(reference) => Ok(view.payload(&reference)?.into_string()),
         }
+    }
+}
+
+/// A value of the shelf, whole.
+fn content(view: &View, session: &str, value: &Content) -> Result<String, Error> {
+    match PayloadRef::of(session, value) {
+        Some(reference) => Ok(view.payload(&reference)?.into_string()),
+        None => Ok(value.shown().to_owned()),
     }
 }
 

@@ -1,21 +1,24 @@
 //! Writes, judged on a store.
 
+mod intents;
+mod writes;
+
 use super::*;
 use crate::Engine;
 use crate::adapter::aiui;
 use crate::event::Stated;
 use crate::fact::{InteractionRequested, TurnEnded};
 
-struct Host {
+pub(super) struct Host {
     _folder: tempfile::TempDir,
-    engine: Engine,
+    pub(super) engine: Engine,
     decoder: aiui::Decoder,
 }
 
 const NOON: UnixMillis = UnixMillis(1_700_000_000_000);
 
 impl Host {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let engine = Engine::open(folder.path().join("store")).unwrap();
         let mut host = Self { _folder: folder, engine, decoder: aiui::Decoder::new() };
@@ -23,26 +26,26 @@ impl Host {
         host
     }
 
-    fn receive(&mut self, json: &str) {
+    pub(super) fn receive(&mut self, json: &str) {
         let mut stated: Vec<Stated<'_>> = Vec::new();
         self.decoder.decode(json, &mut stated);
         self.engine.append("s", Batch::of(stated)).unwrap();
     }
 
-    fn ask(&mut self, fields: &str) {
+    pub(super) fn ask(&mut self, fields: &str) {
         self.receive(&format!(
             r#"{{"type":"HUMAN_INPUT_REQUESTED","request":{{"requestId":"q","runId":"r","kind":"approval","status":"pending"{fields}}}}}"#
         ));
     }
 
-    fn answer(&self, decision: &Decision<'_>) -> Result<Permit, Refused> {
+    pub(super) fn answer(&self, decision: &Decision<'_>) -> Result<Permit, Refused> {
         answer(&self.engine.view(), "s", "q", decision, NOON)
     }
 }
 
-const ACTIONS: &str = r#","actions":[{"id":"approve","intent":"approve"},{"id":"reject","intent":"reject"}],"policy":{"mode":"ask","requiresExplicitResponse":true}"#;
+pub(super) const ACTIONS: &str = r#","actions":[{"id":"approve","intent":"approve"},{"id":"reject","intent":"reject"}],"policy":{"mode":"ask","requiresExplicitResponse":true}"#;
 
-fn json(text: &str) -> Json<'_> {
+pub(super) fn json(text: &str) -> Json<'_> {
     Json::new(text).unwrap()
 }
 
@@ -68,10 +71,11 @@ fn the_same_decision_has_the_same_outcome() {
     let receipt = host.engine.append("s", first.batch().unwrap()).unwrap();
     let again = host.answer(&decision).unwrap();
     assert_eq!(again.write(), first.write());
-    if let Some(batch) = again.batch() {
-        let repeat = host.engine.append("s", batch).unwrap();
-        assert_eq!((repeat.first, repeat.duplicate), (receipt.first, true));
-    }
+    assert_eq!((again.standing(), again.facts().len()), (Standing::Attempted, 0));
+    let repeat = host.engine.append("s", first.batch().unwrap()).unwrap();
+    assert_eq!((repeat.first, repeat.duplicate), (receipt.first, true));
+    let other = host.answer(&Decision::action("d1", "reject"));
+    assert!(matches!(other, Err(Refused::KeyReused { key }) if key == "d1"));
     host.receive(r#"{"type":"HUMAN_INPUT_RESOLVED","requestId":"q","decisionId":"d1","actionId":"approve","response":{"a":[2],"b":1}}"#);
     let after = host.answer(&decision).unwrap();
     assert_eq!((after.standing(), after.facts().len(), after.write()), (Standing::Done, 0, first.write()));
@@ -93,7 +97,7 @@ fn a_decision_that_stands_is_told_and_not_replaced() {
         Decision::cancel("d1"),
     ];
     for other in same {
-        assert!(matches!(host.answer(&other), Err(Refused::DecisionReused { .. })), "{other:?}");
+        assert!(matches!(host.answer(&other), Err(Refused::KeyReused { .. })), "{other:?}");
     }
 }
 
@@ -212,6 +216,34 @@ fn a_request_of_any_form_can_be_answered() {
         assert!(host.answer(&Decision::response("d", json("{}"))).is_ok(), "{form}");
         host.engine.append("s", [Fact::TurnEnded(TurnEnded { status: "completed".into(), ..TurnEnded::default() })]).unwrap();
     }
+}
+
+#[test]
+fn a_write_that_failed_can_be_made_again_under_its_key() {
+    let mut host = Host::new();
+    host.ask(ACTIONS);
+    let decision = Decision::action("d1", "approve");
+    let first = host.answer(&decision).unwrap();
+    host.engine.append("s", first.batch().unwrap()).unwrap();
+    host.engine.append("s", [first.settled(Outcome::Unknown, None)]).unwrap();
+    let again = host.answer(&decision).unwrap();
+    assert_eq!((again.standing(), again.key(), again.write()), (Standing::Again { attempts: 1 }, "d1", first.write()));
+    assert_eq!(host.engine.append("s", again.batch().unwrap()).unwrap().appended, 1);
+    host.engine.append("s", [again.settled(Outcome::Confirmed, None)]).unwrap();
+    assert_eq!(host.answer(&decision).unwrap().standing(), Standing::Done);
+    assert_eq!(host.engine.view().pending("s").unwrap().count(), 1);
+}
+
+#[test]
+fn an_attempt_that_was_recorded_in_time_is_sent_again_after_the_expiry() {
+    let mut host = Host::new();
+    host.ask(&format!(r#"{ACTIONS},"expiresAt":"2023-11-14T22:13:20Z""#));
+    let approve = Decision::action("d", "approve");
+    let before = UnixMillis(NOON.0 - 1);
+    let permit = answer(&host.engine.view(), "s", "q", &approve, before).unwrap();
+    host.engine.append("s", permit.batch().unwrap()).unwrap();
+    assert_eq!(host.answer(&approve).unwrap().standing(), Standing::Attempted);
+    assert!(matches!(host.answer(&Decision::action("e", "approve")), Err(Refused::Expired { .. })));
 }
 
 #[test]
