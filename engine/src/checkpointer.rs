@@ -234,7 +234,8 @@ fn waiting(state: &State, ordinal: i64) -> Option<Waiting> {
     let entry = state.entry(Sequence::Timeline, ordinal)?;
     match &entry.body {
         Body::Interaction(interaction) => {
-            Some(Waiting { id: interaction.id.clone(), kind: interaction.kind.clone(), seq: entry.first_seq })
+            let expires_at = interaction.expires_at.clone();
+            Some(Waiting { id: interaction.id.clone(), kind: interaction.kind.clone(), seq: entry.first_seq, expires_at })
         }
         _ => None,
     }

@@ -87,6 +87,8 @@ pub(crate) struct Waiting {
     pub(crate) kind: String,
     /// Seq at which it was asked first.
     pub(crate) seq: u64,
+    /// When it expires, verbatim.
+    pub(crate) expires_at: Option<String>,
 }
 
 /// What the index holds of a session. A row, so that it is known of past checkpoints too.

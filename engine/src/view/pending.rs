@@ -9,12 +9,13 @@ use turnstore_storage::{Direction, Seq, Stream};
 
 use super::View;
 use super::found::{Found, Look, Trouble, read_found};
-use super::item::{InteractionItem, Item, ItemKind};
+use super::item::{Expiry, InteractionItem, Item, ItemKind};
 use super::leaves::{Leaves, weight};
 use crate::cursor::{PendingCursor, store_digest};
 use crate::error::Error;
 use crate::index::{self, Waiting};
 use crate::state::ArchivedBody;
+use crate::time::UnixMillis;
 
 /// The pending interactions of a session.
 #[derive(Clone, Debug)]
@@ -66,6 +67,20 @@ pub struct PendingInteraction {
     pub kind: String,
     /// Seq at which it was asked first.
     pub asked_at: Option<Seq>,
+    /// When it expires, verbatim.
+    pub expires_at: Option<String>,
+}
+
+impl PendingInteraction {
+    /// When it expires, read. Never judged here: an expired one is pending until its owner says otherwise.
+    pub fn expiry(&self) -> Expiry {
+        Expiry::of(self.expires_at.as_deref())
+    }
+
+    /// Whether it expired at `now` or before. One that never expires, or whose expiry cannot be read, did not.
+    pub fn is_expired(&self, now: UnixMillis) -> bool {
+        self.expiry().is_past(now)
+    }
 }
 
 /// A part of the list of everything pending.
@@ -99,9 +114,10 @@ fn waiting(leaves: &mut Leaves, found: &Found<'_>, ordinal: i64) -> Result<Pendi
     let asked_at = Seq::new(entry.first_seq.to_native());
     Ok(match &entry.body {
         ArchivedBody::Interaction(asked) => {
-            PendingInteraction { session, id: asked.id.to_string(), kind: asked.kind.to_string(), asked_at }
+            let expires_at = asked.expires_at.as_ref().map(ToString::to_string);
+            PendingInteraction { session, id: asked.id.to_string(), kind: asked.kind.to_string(), asked_at, expires_at }
         }
-        _ => PendingInteraction { session, id: String::new(), kind: String::new(), asked_at },
+        _ => PendingInteraction { session, id: String::new(), kind: String::new(), asked_at, expires_at: None },
     })
 }
 
@@ -199,8 +215,8 @@ impl View {
             }
             let Some((_, session)) = &name else { continue };
             let pending = match Waiting::from_bytes(&value) {
-                Ok(waiting) => {
-                    PendingInteraction { session: session.to_string(), id: waiting.id, kind: waiting.kind, asked_at: Seq::new(waiting.seq) }
+                Ok(Waiting { id, kind, seq, expires_at }) => {
+                    PendingInteraction { session: session.to_string(), id, kind, asked_at: Seq::new(seq), expires_at }
                 }
                 Err(_) => match look.find_in_rows(stream, session.clone())? {
                     Some(found) => read_found(&found, |found| waiting(&mut Leaves::new(found), found, ordinal))?,

@@ -10,7 +10,7 @@ use crate::event::Stated;
 use crate::fact::{InteractionRequested, TurnEnded};
 
 pub(super) struct Host {
-    _folder: tempfile::TempDir,
+    folder: tempfile::TempDir,
     pub(super) engine: Engine,
     decoder: aiui::Decoder,
 }
@@ -21,7 +21,7 @@ impl Host {
     pub(super) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let engine = Engine::open(folder.path().join("store")).unwrap();
-        let mut host = Self { _folder: folder, engine, decoder: aiui::Decoder::new() };
+        let mut host = Self { folder, engine, decoder: aiui::Decoder::new() };
         host.receive(r#"{"type":"RUN_STARTED","threadId":"t","runId":"r"}"#);
         host
     }
@@ -131,6 +131,21 @@ fn expiry_is_judged_by_the_callers_time() {
     let asked = pending.interactions().next().unwrap();
     assert_eq!(asked.expires_at(), Some("2023-11-14T22:13:20Z"));
     assert_eq!((asked.is_expired(UnixMillis(NOON.0 - 1)), asked.is_expired(NOON)), (false, true));
+}
+
+#[test]
+fn everything_that_waits_says_when_it_expires_live_and_saved() {
+    let mut host = Host::new();
+    host.ask(&format!(r#"{ACTIONS},"expiresAt":"2023-11-14T22:13:20Z""#));
+    let check = |engine: &Engine| {
+        let page = engine.view().pending_everywhere(10, None).unwrap();
+        let [waits] = page.pending.as_slice() else { panic!("{page:?}") };
+        assert_eq!(waits.expires_at.as_deref(), Some("2023-11-14T22:13:20Z"));
+        assert_eq!((waits.is_expired(UnixMillis(NOON.0 - 1)), waits.is_expired(NOON)), (false, true));
+    };
+    check(&host.engine);
+    host.engine.close().unwrap();
+    check(&Engine::open(host.folder.path().join("store")).unwrap());
 }
 
 #[test]
