@@ -9,7 +9,7 @@ use support::{Desk, fact, facts};
 use turnstore::state::RowKind;
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1000, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 5000, ..ProptestConfig::default() })]
 
     /// L2: a fold that is checkpointed, evicted and hydrated at any moments equals the straight one, row by row.
     #[test]

@@ -100,10 +100,10 @@ impl Opened {
     }
 
     pub(crate) fn close(self) -> Result<(), Error> {
-        match self {
+        contained("main file", || match self {
             Self::Write(database) => Ok(database.close()?),
             Self::Read(database) => Ok(database.close()?),
-        }
+        })
     }
 }
 

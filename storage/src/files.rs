@@ -3,7 +3,7 @@
 //! **Invariant:** after a commit failed no write begins on main or tail; after close no read does.
 
 use crate::Error;
-use crate::database::Opened;
+use crate::database::{Opened, contained};
 use crate::frame::Frame;
 use crate::ids::Position;
 use crate::live::Live;
@@ -53,9 +53,10 @@ impl Files {
         Ok(transaction)
     }
 
-    /// Commits; a failure may have become durable all the same, so it stops the handle.
+    /// Commits; a failure may have become durable all the same, so it stops the handle. So does damage that shows only now.
     pub(crate) fn commit(&self, transaction: WriteTransaction) -> Result<(), Error> {
-        transaction.commit().map_err(|error| {
+        let committed = self.watch(contained("main file", || Ok(transaction.commit())))?;
+        committed.map_err(|error| {
             self.poison();
             match error {
                 CommitError::Storage(redb::StorageError::PreviousIo) => Error::Poisoned,

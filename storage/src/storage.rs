@@ -6,6 +6,7 @@
 
 use crate::catalog::Catalog;
 use crate::checkpoint::Checkpoint;
+use crate::database::contained;
 use crate::files::Files;
 use crate::frame::Frame;
 use crate::ids::{OpenEpoch, Position, StoreId, Stream};
@@ -305,7 +306,9 @@ impl Storage {
 
 /// A transaction on main that replaces the state row.
 pub(crate) fn write_state(files: &Files, stored: &[u8]) -> Result<WriteTransaction, Error> {
-    let transaction = files.write_main()?;
-    transaction.open_table(META)?.insert(STATE, stored)?;
-    Ok(transaction)
+    contained("main file", || {
+        let transaction = files.write_main()?;
+        transaction.open_table(META)?.insert(STATE, stored)?;
+        Ok(transaction)
+    })
 }

@@ -37,7 +37,8 @@ impl Session {
             Fact::PartDelta(delta) => {
                 let space = Space::of(delta.kind.into());
                 let Some(ordinal) = self.page_of(space, &delta.part)? else {
-                    // Text for a message that a call made opens its part.
+                    // Text for a message that a call made opens its part, in the current turn.
+                    self.turn_or_current(None)?;
                     self.page_of(Space::Activity, &delta.part)?;
                     return self.message(&delta.part);
                 };
@@ -53,6 +54,7 @@ impl Session {
             Fact::PartFinal(last) => match &last.target {
                 PartTarget::Part(kind, part) => self.page_of(Space::of((*kind).into()), part).map(|_| ()),
                 PartTarget::Message(message) => {
+                    self.turn_or_current(None)?;
                     self.page_of(Space::Reasoning, message)?;
                     self.page_of(Space::Activity, message)?;
                     self.message(message)?;
