@@ -34,7 +34,7 @@ pub enum Space {
     Artifact = 17,
     /// Documents.
     Document = 18,
-    /// What a session has one of: [`QUEUE`], [`WORKSPACE`].
+    /// What a session has one of: the queue, the workspace.
     Single = 19,
     /// Evidence.
     Evidence = 20,
