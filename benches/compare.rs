@@ -35,6 +35,9 @@ struct Arguments {
     /// Run the rows whose name holds this text; may be given again.
     #[arg(long, value_name = "TEXT")]
     only: Vec<String>,
+    /// A directory whose node_modules hold the official AG-UI client; without it npm fetches it into the directory of the run.
+    #[arg(long, value_name = "DIR")]
+    client: Option<PathBuf>,
     /// Where the stores of the run live and are removed from again; a real disk, or durability means nothing.
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
@@ -64,6 +67,7 @@ const ROWS: &[Row] = &[
     ("page", rows::depth::run),
     ("rebuild", rows::rebuild::run),
     ("open", rows::open::run),
+    ("lines", |setting, _| rows::adapter::run(setting)),
 ];
 
 /// turnstore, when the build holds it.
@@ -92,7 +96,7 @@ fn main() -> ExitCode {
 
 fn work(arguments: &[String]) -> Outcome<()> {
     let here = PathBuf::from(".");
-    let setting = Setting { scale: Scale::quick(), dir: &here, subject: subject() };
+    let setting = Setting { scale: Scale::quick(), dir: &here, subject: subject(), client: None };
     child::work(arguments, &setting.contenders(), setting.subject)
 }
 
@@ -101,7 +105,7 @@ fn compare(arguments: &Arguments) -> Outcome<()> {
     let parent = arguments.dir.clone().unwrap_or_else(std::env::temp_dir);
     let dir = tempfile::Builder::new().prefix("turnstore-compare-").tempdir_in(&parent)?;
     let scale = if arguments.quick { Scale::quick() } else { Scale::full() };
-    let setting = Setting { scale, dir: dir.path(), subject: subject() };
+    let setting = Setting { scale, dir: dir.path(), subject: subject(), client: arguments.client.as_deref() };
     let mut whole = Whole {
         machine: machine::line(dir.path()),
         trace: machine::sizes(SIZED_EVENTS),

@@ -9,6 +9,7 @@ use crate::child::{self, Imported};
 use crate::contender::{Contender, Steps};
 use crate::failure::Outcome;
 use crate::setting::Setting;
+use crate::step::Step;
 use crate::trace::Trace;
 
 /// Events in one append of an import.
@@ -32,6 +33,20 @@ pub fn batches(events: usize) -> impl Iterator<Item = (String, Steps)> {
         })
     };
     of(SHORT_SEED, SHORT_EVENTS).chain(of(LONG_SEED, events))
+}
+
+/// The beginning of the long session, as appends.
+#[must_use]
+pub fn steps(events: usize) -> Vec<Steps> {
+    let mut steps = Trace::seeded(LONG_SEED).take(events);
+    let batch = |_| steps.by_ref().take(APPEND_EVENTS).collect();
+    (0..events.div_ceil(APPEND_EVENTS)).map(batch).collect()
+}
+
+/// The short session.
+#[must_use]
+pub fn short_steps() -> Vec<Step> {
+    Trace::seeded(SHORT_SEED).take(SHORT_EVENTS).collect()
 }
 
 /// Name of the long session.

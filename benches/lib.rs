@@ -7,6 +7,7 @@
 //! | [`group`] | the writer thread that hosts put before stores without group commit |
 //! | [`plain`], [`sqlite`], [`salamander`] | the peers |
 //! | [`turnstore`](mod@turnstore) | the one file that meets the engine |
+//! | [`client`] | the official AG-UI client, where Node is |
 //! | [`setting`], [`fixture`], [`child`], [`round`] | a run: sizes, stores, processes, producers |
 //! | [`rows`] | one module for each measure |
 //! | [`bar`], [`sample`], [`machine`], [`table`] | what is measured and how it is shown |
@@ -26,6 +27,7 @@ pub mod subject;
 pub mod turnstore;
 
 pub mod child;
+pub mod client;
 pub mod fixture;
 pub mod round;
 pub mod rows;

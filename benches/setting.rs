@@ -39,6 +39,12 @@ pub struct Scale {
     pub peer_opens: usize,
     /// Events of the long session.
     pub events: usize,
+    /// Events of a recording that is imported.
+    pub imported_events: usize,
+    /// Projections of a short recording.
+    pub projects: usize,
+    /// Folds of it by the official client; the first one warms it up.
+    pub folds: usize,
 }
 
 /// One gibibyte.
@@ -62,6 +68,9 @@ impl Scale {
             crashes: 9,
             peer_opens: 5,
             events: 1_000_000,
+            imported_events: 200_000,
+            projects: 301,
+            folds: 10,
         }
     }
 
@@ -80,6 +89,8 @@ impl Scale {
             opens: 5,
             crashes: 3,
             peer_opens: 1,
+            projects: 101,
+            folds: 6,
             ..Self::full()
         }
     }
@@ -93,6 +104,8 @@ pub struct Setting<'r> {
     pub dir: &'r Path,
     /// turnstore, when the build holds it.
     pub subject: Option<&'r dyn Subject>,
+    /// Where the official AG-UI client is installed.
+    pub client: Option<&'r Path>,
 }
 
 impl Setting<'_> {

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use crate::contender::Contender;
+use crate::contender::{Contender, Steps};
 use crate::failure::Outcome;
 
 /// The store that the bars are about.
@@ -16,6 +16,15 @@ pub trait Subject: Contender {
 
     /// Drops every projection of the closed store in `dir` and folds it again, rows written.
     fn rebuild(&self, dir: &Path) -> Outcome<Rebuilt>;
+
+    /// Folds AG-UI JSON lines without a store; how many messages they give.
+    fn project(&self, lines: &[u8]) -> Outcome<u64>;
+
+    /// Imports AG-UI JSON lines, a batch at a time, into a new store in `dir`; until the last of them is durable.
+    fn import_lines(&self, dir: &Path, session: &str, batches: &[Vec<u8>]) -> Outcome<Duration>;
+
+    /// Appends the same as typed facts.
+    fn append_facts(&self, dir: &Path, session: &str, batches: &[Steps]) -> Outcome<Duration>;
 }
 
 /// Reads whole items: their full text, no previews.

@@ -6,9 +6,10 @@ use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::hint::black_box;
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant, SystemTime};
 
-use ::turnstore::adapter::aiui::Decoder;
+use ::turnstore::adapter::aiui::{Decoder, Folder, Start};
+use ::turnstore::adapter::source::{Item as Read, Reader as Recording};
 use ::turnstore::event::{Owner, Protocol, Source, Stated};
 use ::turnstore::fact::{
     ArtifactReference, Content, Fact, InteractionRequested, InteractionResolved, Json, PartChange, PartDelta, PartFinal, PartKind,
@@ -45,20 +46,15 @@ impl Contender for Turnstore {
 
     fn import(&self, dir: &Path, batches: &mut dyn Iterator<Item = (String, Steps)>) -> Outcome<()> {
         let engine = Engine::open(dir.join(FILE))?;
-        let mut lane = Lane { session: String::new(), decoder: Decoder::new(), line: 0 };
-        let mut tickets: VecDeque<Ticket> = VecDeque::new();
+        let mut lane = Lane::of("");
+        let mut waiting = Waiting::default();
         for (session, steps) in batches {
             if lane.session != session {
-                lane = Lane { session, decoder: Decoder::new(), line: 0 };
+                lane = Lane::of(&session);
             }
-            if tickets.len() >= TICKETS_MAX {
-                tickets.pop_front().map(Ticket::wait).transpose()?;
-            }
-            tickets.push_back(lane.submit(&engine, &steps)?);
+            waiting.push(lane.submit(&engine, &lines(&steps))?)?;
         }
-        for ticket in tickets {
-            ticket.wait()?;
-        }
+        waiting.all()?;
         engine.close()?;
         Ok(())
     }
@@ -72,10 +68,13 @@ struct Lane {
 }
 
 impl Lane {
-    fn submit(&mut self, engine: &Engine, steps: &Steps) -> Outcome<Ticket> {
-        let bytes = lines(steps);
-        let text = String::from_utf8_lossy(&bytes);
-        let mut facts = Vec::with_capacity(steps.len());
+    fn of(session: &str) -> Self {
+        Self { session: session.to_owned(), decoder: Decoder::new(), line: 0 }
+    }
+
+    fn submit(&mut self, engine: &Engine, lines: &[u8]) -> Outcome<Ticket> {
+        let text = String::from_utf8_lossy(lines);
+        let mut facts = Vec::new();
         for line in text.lines() {
             self.line += 1;
             let from = facts.len();
@@ -85,6 +84,29 @@ impl Lane {
             }
         }
         Ok(engine.submit(&self.session, Batch::of(facts))?)
+    }
+}
+
+/// Appends that are not answered yet, a few at once.
+#[derive(Default)]
+struct Waiting {
+    tickets: VecDeque<Ticket>,
+}
+
+impl Waiting {
+    fn push(&mut self, ticket: Ticket) -> Outcome<()> {
+        if self.tickets.len() >= TICKETS_MAX {
+            self.tickets.pop_front().map(Ticket::wait).transpose()?;
+        }
+        self.tickets.push_back(ticket);
+        Ok(())
+    }
+
+    fn all(self) -> Outcome<()> {
+        for ticket in self.tickets {
+            ticket.wait()?;
+        }
+        Ok(())
     }
 }
 
@@ -246,6 +268,45 @@ impl Subject for Turnstore {
         let started = Instant::now();
         let rebuilt = ::turnstore::rebuild(&dir.join(FILE), Engine::options(), &mut |_| {})?;
         Ok(Rebuilt { events: rebuilt.events, elapsed: started.elapsed() })
+    }
+
+    fn project(&self, lines: &[u8]) -> Outcome<u64> {
+        let mut folder = Folder::new(&Start::default(), SystemTime::now());
+        let mut reader = Recording::new(lines)?;
+        while let Some(item) = reader.read()? {
+            match item {
+                Read::Event(raw) => folder.event(raw),
+                Read::Problem(problem) => folder.problem(problem),
+            }
+        }
+        let projected = black_box(folder.finish());
+        Ok(projected.get("messages").and_then(|messages| messages.as_array()).map_or(0, |messages| messages.len() as u64))
+    }
+
+    fn import_lines(&self, dir: &Path, session: &str, batches: &[Vec<u8>]) -> Outcome<Duration> {
+        let engine = Engine::open(dir.join(FILE))?;
+        let started = Instant::now();
+        let (mut lane, mut waiting) = (Lane::of(session), Waiting::default());
+        for batch in batches {
+            waiting.push(lane.submit(&engine, batch)?)?;
+        }
+        waiting.all()?;
+        let elapsed = started.elapsed();
+        engine.close()?;
+        Ok(elapsed)
+    }
+
+    fn append_facts(&self, dir: &Path, session: &str, batches: &[Steps]) -> Outcome<Duration> {
+        let engine = Engine::open(dir.join(FILE))?;
+        let started = Instant::now();
+        let mut waiting = Waiting::default();
+        for batch in batches {
+            waiting.push(engine.submit(session, Batch::of(facts(batch)?))?)?;
+        }
+        waiting.all()?;
+        let elapsed = started.elapsed();
+        engine.close()?;
+        Ok(elapsed)
     }
 }
 

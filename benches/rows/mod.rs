@@ -1,5 +1,6 @@
 //! The rows of the comparison.
 
+pub mod adapter;
 pub mod alone;
 pub mod append;
 pub mod depth;

@@ -51,7 +51,8 @@ pub struct Folder {
     decoder: Decoder,
     seq: Seq,
     line: u64,
-    lines: BTreeMap<u64, u64>,
+    /// Of every fact, in order.
+    lines: Vec<u64>,
     payloads: Kept,
     /// Answers that the first run takes along.
     resume: Vec<InteractionResolved<'static>>,
@@ -76,7 +77,7 @@ impl Folder {
             decoder: Decoder::new(),
             seq: Seq::FIRST,
             line: 0,
-            lines: BTreeMap::new(),
+            lines: Vec::new(),
             payloads: Kept::default(),
             resume: Vec::new(),
             waiting: Vec::new(),
@@ -89,7 +90,7 @@ impl Folder {
 
     fn begin(&mut self, fields: &Fields<'_>) {
         if let Some(state) = fields.get("state") {
-            self.fact(&Fact::DocumentSet(DocumentSet { document: Text::Borrowed("state"), value: Json::raw(state), replace: true }));
+            self.fact(Fact::DocumentSet(DocumentSet { document: Text::Borrowed("state"), value: Json::raw(state), replace: true }));
         }
         let list = |key: &str| -> Vec<&RawValue> { fields.get(key).and_then(list_of).unwrap_or_default() };
         let mut messages = Vec::new();
@@ -108,12 +109,12 @@ impl Folder {
                 requested_at: None,
                 authoritative_activities: None,
             };
-            self.fact(&Fact::HistoryImported(history));
+            self.fact(Fact::HistoryImported(history));
         }
         for raw in list("pendingInterrupts") {
             if let Some(asked) = interrupt(raw, None) {
                 self.waiting.push((asked.interaction.to_string(), asked.expires_at.as_deref().map(str::to_owned)));
-                self.fact(&Fact::InteractionRequested(asked));
+                self.fact(Fact::InteractionRequested(asked));
             }
         }
         self.resume = list("resume").into_iter().filter_map(resumed).map(owned).collect();
@@ -122,11 +123,13 @@ impl Folder {
     /// Folds one event.
     pub fn event(&mut self, raw: Raw<'_>) {
         self.line = raw.line;
-        let mut facts = Vec::new();
+        // Most events state one fact.
+        let mut facts = Vec::with_capacity(1);
         self.decoder.decode_raw(raw, &mut facts);
-        for stated in &facts {
-            self.fact(&stated.fact);
-            if matches!(stated.fact, Fact::TurnStarted(_)) {
+        for stated in facts {
+            let starts = matches!(stated.fact, Fact::TurnStarted(_));
+            self.fact(stated.fact);
+            if starts {
                 self.take_resume();
             }
         }
@@ -141,7 +144,7 @@ impl Folder {
             match answer {
                 None => self.note(code::INTERRUPT_UNANSWERED, id),
                 Some(answer) if expired && answer.resolution != Resolution::Cancelled => self.note(code::INTERRUPT_EXPIRED, id),
-                Some(answer) => self.fact(&Fact::InteractionResolved(answer.clone())),
+                Some(answer) => self.fact(Fact::InteractionResolved(answer.clone())),
             }
         }
     }
@@ -153,12 +156,12 @@ impl Folder {
     }
 
     fn note(&mut self, code: &'static str, detail: String) {
-        self.fact(&Fact::DiagnosticNoted(DiagnosticNoted { code: Text::Borrowed(code), detail: Some(Text::Owned(detail)), raw: None }));
+        self.fact(Fact::DiagnosticNoted(DiagnosticNoted { code: Text::Borrowed(code), detail: Some(Text::Owned(detail)), raw: None }));
     }
 
-    fn fact(&mut self, fact: &Fact<'_>) {
-        self.lines.insert(self.seq.get(), self.line);
-        self.keep_large(fact);
+    fn fact(&mut self, fact: Fact<'_>) {
+        self.lines.push(self.line);
+        self.keep_large(&fact);
         let event = Event {
             position: Position::FIRST,
             session: Stream::FIRST,
@@ -166,7 +169,7 @@ impl Folder {
             recorded_at: 0,
             source: Source { protocol: Protocol::AIUI, ..Source::default() },
             owner: crate::event::Owner::UNKNOWN,
-            body: Body::Fact(fact.clone()),
+            body: Body::Fact(fact),
             ext: None,
         };
         self.session.reduce(&event);
@@ -186,8 +189,9 @@ impl Folder {
     /// The projection; each diagnostic names the line of its event (0 before the first). Cost: the session.
     pub fn finish(self) -> Value {
         let mut projection = project(&self.session.state, &self.payloads);
+        let line_of = |seq: u64| self.lines.get(usize::try_from(seq.checked_sub(Seq::FIRST.get())?).ok()?).copied();
         for noted in projection.get_mut("diagnostics").and_then(Value::as_array_mut).into_iter().flatten() {
-            let line = noted.get("seq").and_then(Value::as_u64).and_then(|seq| self.lines.get(&seq)).copied();
+            let line = noted.get("seq").and_then(Value::as_u64).and_then(line_of);
             if let Some(noted) = noted.as_object_mut() {
                 noted.remove("seq");
                 noted.insert("line".to_owned(), Value::from(line.unwrap_or(0)));

@@ -165,7 +165,7 @@ impl<R: BufRead> Reader<R> {
 /// Text of bytes that the caller has delimited.
 fn checked(bytes: &[u8]) -> Result<&str, Reason> {
     let text = std::str::from_utf8(bytes).map_err(|_| Reason::NotUtf8)?;
-    if text.as_bytes().contains(&0) { Err(Reason::NulByte) } else { Ok(text) }
+    if memchr::memchr(0, bytes).is_some() { Err(Reason::NulByte) } else { Ok(text) }
 }
 
 fn item<'r>(line: u64, bytes: &'r [u8], name: Option<&'r str>, id: Option<&'r str>) -> Item<'r> {
