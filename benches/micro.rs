@@ -84,7 +84,8 @@ fn newest_window_warm(bencher: Bencher<'_, '_>, items: usize) {
 #[divan::bench]
 fn older_page_warm(bencher: Bencher<'_, '_>) {
     let dir = tempfile::tempdir().expect("a directory");
-    let view = filled(&dir).view();
+    let engine = filled(&dir);
+    let view = engine.view();
     let newest = view.window(SESSION, Window::items(50)).expect("the session is there");
     let cursor = newest.cursor().expect("there is more");
     bencher.bench(|| view.page(SESSION, &cursor, Window::items(50)).expect("the page is there").items().count());
