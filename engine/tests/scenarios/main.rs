@@ -192,3 +192,8 @@ fn hold(text: &str) -> usize {
 fn every_acceptance_scenario_holds_however_its_events_arrive() {
     assert_eq!(hold(include_str!("scenarios.jsonl")), 27);
 }
+
+#[test]
+fn every_further_rule_of_the_protocols_holds_however_its_events_arrive() {
+    assert!(hold(include_str!("more.jsonl")) >= 27);
+}
