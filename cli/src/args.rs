@@ -49,6 +49,8 @@ pub(crate) enum Command {
     Show(Show),
     /// Print the stored events of a session.
     Events(Events),
+    /// Print a session as the events by which a client of a protocol joins it, one JSON a line.
+    Export(Export),
     /// List open interactions of a session, or of all.
     Pending(Pending),
     /// List the artifacts of a session.
@@ -172,6 +174,28 @@ pub(crate) struct Events {
     /// Print one JSON object a line.
     #[arg(long, conflicts_with = "raw")]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+A session of any protocol is shown in any that has a form for it:
+  aiui      a stream that an AG-UI client joins in the middle: the run, all messages, the state, what is open and what is asked
+  aseity    its pages as SessionMessages, from the newest to the oldest, then its session_event
+  agent-ui  its levels of hydration in order: shell, newest messages, what is open, summaries
+With --at, as it was when that position was the newest; cost: the session's log up to there, folded aside.
+
+Examples:
+  turnstore export my-thread --protocol aiui > join.jsonl
+  turnstore export my-thread --protocol aiui --at 1200")]
+pub(crate) struct Export {
+    /// The session.
+    pub(crate) session: String,
+    /// What to write it in.
+    #[arg(long, value_name = "NAME", value_parser = protocol())]
+    pub(crate) protocol: &'static Wire,
+    /// A position of the log, as `events --json` prints it.
+    #[arg(long, value_name = "POSITION")]
+    pub(crate) at: Option<u64>,
 }
 
 #[derive(Debug, Args)]

@@ -45,6 +45,12 @@ pub(crate) enum Failure {
     /// The session is not in the store.
     #[error("there is no session {session:?} in this store; `turnstore sessions` lists what is there")]
     NoSession { session: String },
+    /// A protocol has no form for a session.
+    #[error("{protocol} has no form in which a client joins; `turnstore events S --raw` gives back what came in")]
+    NoExport { protocol: &'static str },
+    /// The position is not one at which the session can be shown.
+    #[error("position {asked} is not between the first event of the session, at {first}, and the newest of the store, at {head}")]
+    NoPosition { asked: u64, first: u64, head: u64 },
     /// A file of the user could not be read.
     #[error("cannot read {}", path.display())]
     Read { path: PathBuf, source: io::Error },

@@ -4,10 +4,9 @@ use std::io::Write;
 use std::path::Path;
 
 use serde_json::{Value, json};
-use turnstore::adapter::{Piece, Wire};
+use turnstore::Seq;
+use turnstore::adapter::source_events;
 use turnstore::event::{Body, Event};
-use turnstore::fact::Fact;
-use turnstore::{OwnedEvent, Seq};
 
 use crate::args;
 use crate::failure::{Failure, Outcome};
@@ -24,11 +23,10 @@ pub(crate) fn run(store: &Path, args: &args::Events, out: &mut Out) -> Result<Ou
     let from = Seq::new(args.from).unwrap_or(Seq::FIRST);
     let events = reading.view.events(&args.session, from).map_err(|error| at_session(error.into(), &args.session))?;
     if args.raw {
-        let mut source = Source::default();
-        for owned in events {
-            source.take(owned?, out)?;
+        for source in source_events(events) {
+            // Line ends outside strings only, where they are space.
+            writeln!(out, "{}", source?.text.replace(['\n', '\r'], " "))?;
         }
-        source.write(out)?;
         return Ok(Outcome::Done);
     }
     for owned in events {
@@ -72,43 +70,4 @@ fn value(event: &Event<'_>) -> Value {
         "owner": event.owner.0,
         "summary": said,
     })
-}
-
-/// The facts of one source event, until the last of them has come.
-#[derive(Default)]
-struct Source {
-    facts: Vec<OwnedEvent>,
-}
-
-impl Source {
-    fn take(&mut self, owned: OwnedEvent, out: &mut Out) -> Result<(), Failure> {
-        let part = owned.event()?.source.part;
-        if part.is_none_or(|(part, _)| part == 0) {
-            self.write(out)?;
-        }
-        // Facts behind `--from` whose event began before it do not make the event.
-        if !self.facts.is_empty() || part.is_none_or(|(part, _)| part == 0) {
-            self.facts.push(owned);
-        }
-        Ok(())
-    }
-
-    /// Writes the source event, unless it is none of a protocol, or was no event when it came.
-    fn write(&mut self, out: &mut Out) -> Result<(), Failure> {
-        let facts = std::mem::take(&mut self.facts);
-        let events: Vec<Event<'_>> = facts.iter().map(OwnedEvent::event).collect::<Result<_, _>>()?;
-        let wire = events.first().and_then(|event| Wire::of(event.source.protocol));
-        let Some(wire) = wire.filter(|_| !is_no_event(&events)) else { return Ok(()) };
-        let pieces: Option<Vec<Piece<'_>>> = events.iter().map(Piece::of_event).collect();
-        if let Some(Ok(source)) = pieces.map(|pieces| wire.encode(&pieces)) {
-            // Line ends outside strings only, where they are space.
-            writeln!(out, "{}", source.replace(['\n', '\r'], " "))?;
-        }
-        Ok(())
-    }
-}
-
-/// Text that was no JSON object with a type: kept, but not accepted as an event.
-fn is_no_event(events: &[Event<'_>]) -> bool {
-    events.iter().any(|event| matches!(&event.body, Body::Fact(Fact::Opaque(opaque)) if opaque.name.is_empty()))
 }

@@ -3,6 +3,7 @@
 pub(crate) mod artifacts;
 pub(crate) mod check;
 pub(crate) mod events;
+pub(crate) mod export;
 pub(crate) mod hash;
 pub(crate) mod import;
 pub(crate) mod pending;

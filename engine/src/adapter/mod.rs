@@ -34,11 +34,13 @@ mod line;
 mod piece;
 mod residue;
 pub mod source;
+mod sourced;
 mod surrogate;
 mod wire;
 
 pub use piece::{Piece, Unencodable};
-pub use wire::{Decode, Wire};
+pub use sourced::{SourceEvent, SourceEvents, source_events};
+pub use wire::{Decode, Hydration, Wire};
 
 /// Every protocol that is known.
 pub const WIRES: &[Wire] = &[aiui::WIRE, aseity::WIRE, agent_ui::WIRE, claude_code::WIRE, codex::WIRE];

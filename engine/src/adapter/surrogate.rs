@@ -71,6 +71,11 @@ impl Waiting {
         self.high.is_empty()
     }
 
+    /// What waits, with what it belongs to.
+    pub(super) fn all(&self) -> impl Iterator<Item = (u8, &str, u16)> {
+        self.high.iter().map(|((space, id), unit)| (*space, id.as_str(), *unit))
+    }
+
     /// The text of the next delta of `(space, id)`; `json` is the delta as JSON.
     pub(super) fn join(&mut self, space: u8, id: &str, json: &str) -> Option<String> {
         let waiting = self.high.remove(&(space, id.to_owned()));

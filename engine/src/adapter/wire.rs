@@ -24,6 +24,9 @@ pub trait Decode {
 /// Writes a page of a session in a protocol's own shape.
 pub(super) type Export = fn(&View, &Page) -> Result<Json<'static>, Error>;
 
+/// A session as events of a protocol, as JSON text, one after the other. An error is the last thing it yields.
+pub type Hydration = Box<dyn Iterator<Item = Result<String, Error>>>;
+
 /// A wire protocol.
 #[derive(Clone, Copy, Debug)]
 pub struct Wire {
@@ -39,6 +42,7 @@ pub struct Wire {
     pub(super) encode: fn(&[Piece<'_>]) -> Result<String, Unencodable>,
     pub(super) session_of: fn(&str) -> Option<String>,
     pub(super) export: Option<Export>,
+    pub(super) hydrate: Option<fn(&View, &str) -> Result<Hydration, Error>>,
 }
 
 impl Wire {
@@ -84,6 +88,15 @@ impl Wire {
     /// Those of [`View::payload`] and [`View::document`].
     pub fn export(&self, view: &View, page: &Page) -> Option<Result<Json<'static>, Error>> {
         self.export.map(|export| export(view, page))
+    }
+
+    /// A session, of whatever protocol it came in, as the events by which a client of this one comes to know it; `None` when the protocol
+    /// has none: what it wrote itself is given back by [`super::source_events`].
+    ///
+    /// # Errors
+    /// [`Error::NoSession`], and those of reading pages.
+    pub fn hydrate(&self, view: &View, session: &str) -> Option<Result<Hydration, Error>> {
+        self.hydrate.map(|hydrate| hydrate(view, session))
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! **Invariant:** a reference names one value for ever; what cannot be read as it was named is an error, never another value.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use turnstore_storage::{Position, Seq, Stream};
@@ -157,6 +158,14 @@ impl View {
             _ => chunks.collect::<Result<String, Error>>()?,
         };
         Ok(Payload { text, json: reference.json })
+    }
+
+    /// A text or a value whole: as it is here, or read where it is. Cost and errors: none, or those of [`View::payload`].
+    pub fn whole<'p>(&self, text: &super::LongText<'p>) -> Result<Cow<'p, str>, Error> {
+        match text.payload().filter(|_| text.truncated()) {
+            Some(reference) => Ok(Cow::Owned(self.payload(&reference)?.into_string())),
+            None => Ok(text.joined()),
+        }
     }
 
     /// The value that a page refers to, chunk by chunk. A text that is still growing is read as this view has it.

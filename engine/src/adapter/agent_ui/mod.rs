@@ -16,6 +16,7 @@ mod class;
 pub mod code;
 mod decode;
 mod encode;
+mod hydrate;
 mod placed;
 mod wire;
 

@@ -1,5 +1,6 @@
 //! What this protocol is to somebody who knows none in particular.
 
+use super::hydrate::hydrate;
 use super::placed::Placed;
 use super::{Decoder, code, encode};
 use crate::adapter::check::{Code, error};
@@ -21,6 +22,7 @@ pub const WIRE: Wire = Wire {
         stated.map(|id| id.into_owned()).find(|id| !id.is_empty())
     },
     export: None,
+    hydrate: Some(hydrate),
 };
 
 impl Decode for Decoder {

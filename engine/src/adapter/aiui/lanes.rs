@@ -40,6 +40,10 @@ impl Lanes {
         self.open.is_empty()
     }
 
+    pub(super) fn all(&self) -> impl Iterator<Item = &Lane> {
+        self.open.values()
+    }
+
     pub(super) fn close(&mut self, owner: Option<&str>) -> Option<Lane> {
         self.open.remove(&owner.map(str::to_owned))
     }

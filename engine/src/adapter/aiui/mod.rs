@@ -8,6 +8,7 @@
 //! | [`Decoder`] | one source event into the facts it states |
 //! | [`encode`] | those facts into the source event |
 //! | [`project`] | a folded session into the protocol's messages, state and pending interrupts |
+//! | [`join`](fn@join) | a stored session into the events by which a client joins it |
 //! | `fold` | source events into that projection, without a store |
 
 mod body;
@@ -15,6 +16,7 @@ pub mod code;
 mod decode;
 mod encode;
 mod fold;
+mod join;
 mod lanes;
 mod name;
 mod order;
@@ -25,5 +27,6 @@ pub use super::piece::{Piece, Unencodable};
 pub use decode::Decoder;
 pub use encode::{encode, encode_stated};
 pub use fold::{BadStart, Folder, Start};
+pub use join::join;
 pub use project::{Payloads, project};
 pub use wire::WIRE;

@@ -1,6 +1,6 @@
 //! What this protocol is to somebody who knows none in particular.
 
-use super::{Decoder, code, encode};
+use super::{Decoder, code, encode, join};
 use crate::adapter::check::{Code, error, note, warning};
 use crate::adapter::fields::{Fields, text_of};
 use crate::adapter::source::Raw;
@@ -17,6 +17,7 @@ pub const WIRE: Wire = Wire {
     encode,
     session_of: |json| Some(text_of(Fields::parse(json).ok()?.some("threadId")?)?.into_owned()),
     export: None,
+    hydrate: Some(|view, session| Ok(Box::new(join(view, session)?.into_iter().map(Ok)))),
 };
 
 impl Decode for Decoder {

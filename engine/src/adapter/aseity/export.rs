@@ -11,6 +11,7 @@ use super::decode::running;
 use super::reference::write_references;
 use super::spelling::field;
 use crate::adapter::residue::{Body, Value, once, spread, text, write};
+use crate::adapter::wire::Hydration;
 use crate::error::Error;
 use crate::fact::Json;
 use crate::{Item, ItemKind, LongText, Page, PartItem, ResultItem, ToolItem, TurnRef, View, Window};
@@ -55,7 +56,7 @@ pub fn session_event(view: &View, session: &str) -> Result<Option<Json<'static>>
     let open = if head.header.running && !head.unobserved { running_turn(view, session)? } else { None };
     let asking = pending.interactions().filter_map(|asked| asked.turn()).last().map(str::to_owned);
     let asked = pending.interactions().map(|asked| {
-        let data = asked.request().or(asked.interrupt()).map_or(Ok(Cow::Borrowed("null")), |data| whole(view, &data))?;
+        let data = asked.request().or(asked.interrupt()).map_or(Ok(Cow::Borrowed("null")), |data| view.whole(&data))?;
         Ok(write(&[text("interactionId", asked.id()), field("data", data)]))
     });
     let asked = asked.collect::<Result<Vec<_>, Error>>()?.into_iter();
@@ -67,6 +68,25 @@ pub fn session_event(view: &View, session: &str) -> Result<Option<Json<'static>>
     let stated = head.header.fields.map(Json::built);
     fields.extend(stated.as_ref().map(spread).unwrap_or_default());
     Ok(Some(Json::built(write(&once(fields)))))
+}
+
+/// A session as a client hydrates it: its pages from the newest to the oldest, then its `session_event`.
+pub(super) fn hydrate(view: &View, session: &str) -> Result<Hydration, Error> {
+    let mut next = Some(view.window(session, Window::default())?);
+    let (view, session) = (view.clone(), session.to_owned());
+    let mut told = false;
+    Ok(Box::new(std::iter::from_fn(move || {
+        let Some(page) = next.take() else {
+            let last = !std::mem::replace(&mut told, true);
+            return if last { session_event(&view, &session).transpose().map(|event| Ok(event?.as_str().to_owned())) } else { None };
+        };
+        let written = session_messages(&view, &page).and_then(|messages| {
+            next = page.cursor().map(|cursor| view.older(&session, &cursor)).transpose()?;
+            Ok(messages.as_str().to_owned())
+        });
+        told |= written.is_err();
+        Some(written)
+    })))
 }
 
 /// The newest turn that is stated to run.
@@ -87,7 +107,7 @@ fn summary(view: &View, turn: TurnRef<'_>) -> Result<String, Error> {
     let host = running(status);
     let mut fields = vec![text("turnId", turn.id()), text("status", host.as_deref().unwrap_or(status))];
     fields.extend(turn.artifacts().map(|list| field("artifacts", write_references(list))));
-    fields.extend(turn.error().map(|error| Ok::<_, Error>(field("error", whole(view, &error)?))).transpose()?);
+    fields.extend(turn.error().map(|error| Ok::<_, Error>(field("error", view.whole(&error)?))).transpose()?);
     Ok(write(&fields))
 }
 
@@ -150,7 +170,7 @@ impl<'p> Message<'p> {
         }
         fields.extend(ends.and_then(|turn| turn.artifacts()).map(|list| field("artifacts", write_references(list))));
         let of_turn = ends.filter(|_| whole).and_then(|turn| turn.error());
-        fields.extend(error.or(of_turn).map(|error| Ok::<_, Error>(field("error", self::whole(view, &error)?))).transpose()?);
+        fields.extend(error.or(of_turn).map(|error| Ok::<_, Error>(field("error", view.whole(&error)?))).transpose()?);
         let rest = self.items.iter().find_map(|item| match item.kind() {
             ItemKind::Text(part) => part.metadata(),
             _ => None,
@@ -189,17 +209,9 @@ fn plain<'p>(view: &View, item: &Item<'p>, fields: &mut Body<'p>) -> Result<Opti
     }
 }
 
-/// A text or a value whole, wherever it is.
-fn whole<'p>(view: &View, content: &LongText<'p>) -> Result<Cow<'p, str>, Error> {
-    match content.payload().filter(|_| content.truncated()) {
-        Some(reference) => Ok(Cow::Owned(view.payload(&reference)?.into_string())),
-        None => Ok(content.joined()),
-    }
-}
-
 /// Content whole, under the key for text or the one for JSON.
 fn said<'p>(view: &View, content: &LongText<'p>, key: &'static str, json: &'static str) -> Result<(Cow<'p, str>, Value<'p>), Error> {
-    let whole = whole(view, content)?;
+    let whole = view.whole(content)?;
     Ok(if content.is_json() { (Cow::Borrowed(json), Value::Json(whole)) } else { (Cow::Borrowed(key), Value::Text(whole)) })
 }
 

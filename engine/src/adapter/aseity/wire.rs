@@ -1,5 +1,6 @@
 //! What this protocol is to somebody who knows none in particular.
 
+use super::export::hydrate;
 use super::{Decoder, code, encode, session_messages};
 use crate::adapter::check::{Code, UNANSWERED_REQUEST, error, note, warning};
 use crate::adapter::fields::{Fields, text_of};
@@ -20,6 +21,7 @@ pub const WIRE: Wire = Wire {
         Some(["session_id", "sessionId"].iter().find_map(|key| text_of(fields.some(key)?))?.into_owned())
     },
     export: Some(session_messages),
+    hydrate: Some(hydrate),
 };
 
 impl Decode for Decoder {

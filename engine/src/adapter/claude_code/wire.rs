@@ -16,6 +16,7 @@ pub const WIRE: Wire = Wire {
     encode,
     session_of: |json| identity(json).map(|identity| identity.session),
     export: None,
+    hydrate: None,
 };
 
 impl Decode for Decoder {

@@ -134,6 +134,18 @@ impl Decoder {
         }
     }
 
+    /// The chunk lanes that are open.
+    pub(super) fn open_lanes(&self) -> impl Iterator<Item = &Lane> {
+        self.lanes.all()
+    }
+
+    /// Halves of characters that wait for the next delta.
+    pub(super) fn open_halves(&self) -> impl Iterator<Item = (Span, String, u16)> {
+        let spans = [Span::Text, Span::Tool, Span::Reasoning, Span::Thought];
+        let of = move |space: u8| spans.into_iter().find(|span| *span as u8 == space);
+        self.waiting.all().filter_map(move |(space, id, unit)| Some((of(space)?, id.to_owned(), unit)))
+    }
+
     fn cold<'a>(&mut self, raw: Raw<'a>, out: &mut Vec<Stated<'a>>) {
         let fields = match Fields::parse(raw.text) {
             Ok(fields) => fields,
