@@ -20,6 +20,7 @@ use turnstore::{Batch, Engine};
 
 const LINE_BYTES_MAX: usize = 1 << 20;
 
+#[derive(Clone)]
 struct Scenario {
     id: String,
     title: String,
@@ -196,4 +197,57 @@ fn every_acceptance_scenario_holds_however_its_events_arrive() {
 #[test]
 fn every_further_rule_of_the_protocols_holds_however_its_events_arrive() {
     assert!(hold(include_str!("more.jsonl")) >= 27);
+}
+
+/// What of a session its hydration in its own protocol tells.
+fn hydrated(tree: &Value, protocol: &str) -> Value {
+    let of = |value: &Value, keys: &[&str]| keys.iter().map(|key| ((*key).to_owned(), value[*key].clone())).collect::<Value>();
+    let each = |key: &str, keys: &[&str]| {
+        let all = tree[key].as_object().into_iter().flatten();
+        all.map(|(id, value)| (id.clone(), of(value, keys))).collect::<Value>()
+    };
+    let spoken: Value = tree["messages"]
+        .as_object()
+        .into_iter()
+        .flatten()
+        .filter(|(_, message)| message["text"] != "")
+        .map(|(id, message)| (id.clone(), of(message, &["text", "role"])))
+        .collect();
+    match protocol {
+        "aseity" => serde_json::json!({
+            "turns": each("turns", &["artifacts", "error"]), "messages": spoken, "pending": tree["pending"],
+            "title": tree["session"]["title"],
+        }),
+        _ => serde_json::json!({
+            "messages": spoken, "pending": tree["pending"], "queue": tree["queue"], "steer": tree["steer"],
+            "artifacts": each("artifacts", &["kind", "status", "version", "preview", "read_ref", "diff_ref"]),
+            "evidence": each("evidence", &["status", "verdict"]), "running": tree["current"]["state"] == "active",
+        }),
+    }
+}
+
+#[test]
+fn what_hydrates_a_client_tells_what_the_session_has() {
+    let mut compared = 0;
+    for scenario in [scenarios(include_str!("scenarios.jsonl")), scenarios(include_str!("more.jsonl"))].concat() {
+        let protocol = scenario.protocol.replace("agentui", "agent-ui");
+        if protocol == "aiui" {
+            continue;
+        }
+        let mut host = Host::new();
+        host.take(&scenario, Way::AtOnce);
+        let view = host.engine().view();
+        let wire = Wire::named(&protocol).unwrap();
+        let mut client = Host::new();
+        for event in wire.hydrate(&view, "s1").unwrap().unwrap() {
+            let event = event.unwrap();
+            let mut facts = Vec::new();
+            client.decode("s1", &protocol, Raw { line: 0, text: &event, name: None, id: None }, &mut facts);
+            client.engine().append("s1", Batch::of(facts)).unwrap();
+        }
+        let (own, told) = (told::told(&view, "s1"), told::told(&client.engine().view(), "s1"));
+        assert_eq!(hydrated(&told, &protocol), hydrated(&own, &protocol), "{} {}", scenario.id, scenario.title);
+        compared += 1;
+    }
+    assert!(compared > 30);
 }
