@@ -20,7 +20,7 @@ const LINES: [&str; 8] = [
 
 fn filled() -> Place {
     let place = Place::new();
-    let file = place.file("t.jsonl", &LINES.join("\n"));
+    let file = place.file("t.jsonl", LINES.join("\n"));
     place.import(&file, &[]).done();
     place
 }
@@ -33,7 +33,7 @@ fn kinds(lines: &[Value]) -> Vec<&str> {
 fn what_is_exported_projects_to_what_was_imported() {
     let place = filled();
     let exported = place.run(&["export", "t", "--protocol", "aiui"]).done().out;
-    let (copy, own) = (place.file("copy.jsonl", &exported), place.file("own.jsonl", &LINES.join("\n")));
+    let (copy, own) = (place.file("copy.jsonl", &exported), place.file("own.jsonl", LINES.join("\n")));
     let project = |file: &std::path::Path| place.run(&["project", file.to_str().unwrap(), "--protocol", "aiui"]).done().json();
     let (copy, own) = (project(&copy), project(&own));
     for part in ["messages", "state", "pendingInterrupts"] {

@@ -27,6 +27,9 @@ pub(super) type Export = fn(&View, &Page) -> Result<Json<'static>, Error>;
 /// A session as events of a protocol, as JSON text, one after the other. An error is the last thing it yields.
 pub type Hydration = Box<dyn Iterator<Item = Result<String, Error>>>;
 
+/// Begins a hydration.
+pub(super) type Hydrate = fn(&View, &str) -> Result<Hydration, Error>;
+
 /// A wire protocol.
 #[derive(Clone, Copy, Debug)]
 pub struct Wire {
@@ -42,7 +45,7 @@ pub struct Wire {
     pub(super) encode: fn(&[Piece<'_>]) -> Result<String, Unencodable>,
     pub(super) session_of: fn(&str) -> Option<String>,
     pub(super) export: Option<Export>,
-    pub(super) hydrate: Option<fn(&View, &str) -> Result<Hydration, Error>>,
+    pub(super) hydrate: Option<Hydrate>,
 }
 
 impl Wire {

@@ -305,7 +305,7 @@ impl Outlines<'_> {
         });
         let started = self.started();
         let run = started.get("runId").and_then(Value::as_str).unwrap_or_default();
-        turns.last().filter(|turn| turn != run).unwrap_or_else(|| format!("{run} before"))
+        turns.rev().find(|turn| turn != run).unwrap_or_else(|| format!("{run} before"))
     }
 
     /// `None` while the run goes on.
