@@ -119,6 +119,28 @@ fn a_client_that_joins_anywhere_has_what_one_has_that_was_there_from_the_beginni
 }
 
 #[test]
+fn what_an_earlier_run_asked_goes_on_waiting_for_whoever_joins() {
+    let run = |name: &str, run: &str| json!({"type": name, "threadId": "t", "runId": run});
+    let asks = |run: &str, id: &str| {
+        let outcome = json!({"type": "interrupt", "interrupts": [{"id": id, "reason": "input_required"}]});
+        json!({"type": "RUN_FINISHED", "threadId": "t", "runId": run, "outcome": outcome})
+    };
+    let child = |run: &str, parent: &str| json!({"type": "RUN_STARTED", "threadId": "t", "runId": run, "parentRunId": parent});
+    let request = json!({"requestId": "q", "kind": "approval", "status": "pending", "title": "May I?"});
+    let requested = json!({"type": "HUMAN_INPUT_REQUESTED", "request": request});
+    let failed = json!({"type": "RUN_ERROR", "message": "down", "code": "E"});
+    let streams = [
+        vec![run("RUN_STARTED", "r1"), requested, asks("r1", "i"), run("RUN_STARTED", "r2"), run("RUN_FINISHED", "r2")],
+        vec![run("RUN_STARTED", "r1"), asks("r1", "i"), run("RUN_STARTED", "r2"), failed, run("RUN_STARTED", "r3")],
+        vec![run("RUN_STARTED", "r1"), asks("r1", "i"), child("r2", "r1"), asks("r2", "j"), child("r3", "r2"), run("RUN_FINISHED", "r3")],
+    ];
+    for stream in &streams {
+        let (wrong, places) = joined_everywhere(&texts(stream));
+        assert!(wrong.is_empty(), "{} of {places}:\n{}", wrong.len(), wrong.join("\n"));
+    }
+}
+
+#[test]
 fn a_session_of_another_protocol_is_joined_as_it_stands() {
     let folder = tempfile::tempdir().unwrap();
     let engine = Engine::open(folder.path().join("store")).unwrap();

@@ -155,13 +155,16 @@ fn opening(name: Name, said: &dyn Fn(&str) -> Option<String>) -> Option<(Opening
     Some(((what, said(id), None), opens))
 }
 
-/// Requests that wait and that no interrupt asked for: while their run is active they are stated in it.
+/// Requests of the active run that wait and that no interrupt asked for: they are stated in it, so that its end withdraws them. Those of an
+/// earlier run outlive it, as interrupts do.
 fn live_requests(folded: &Session, log: &FromLog<'_>, run: &Run) -> Vec<Value> {
     if run.started.is_none() || run.ended.is_some() {
         return Vec::new();
     }
     let state = &folded.state;
-    let waiting = state.header().pending.iter().filter_map(|ordinal| match &state.entry(Sequence::Timeline, *ordinal)?.body {
+    let current = state.header().current;
+    let of_run = |ordinal: &i64| state.entry(Sequence::Timeline, *ordinal).filter(|entry| entry.turn == current);
+    let waiting = state.header().pending.iter().filter_map(|ordinal| match &of_run(ordinal)?.body {
         crate::state::Body::Interaction(asked) if asked.status == InteractionStatus::Pending && asked.interrupt.is_none() => Some(asked),
         _ => None,
     });
