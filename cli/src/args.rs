@@ -47,6 +47,10 @@ pub(crate) enum Command {
     Stats(Stats),
     /// Show a window or page of a session: turns, items, cursor.
     Show(Show),
+    /// List what runs, is queued, blocked, failed or needs input, in all sessions.
+    Tasks(Tasks),
+    /// Print or put UI-only state of a session, such as a pin or how far it was read.
+    Ui(Ui),
     /// Print the stored events of a session.
     Events(Events),
     /// Print a session as the events by which a client of a protocol joins it, one JSON a line.
@@ -122,6 +126,54 @@ pub(crate) struct Sessions {
     /// Go on behind an earlier list.
     #[arg(long, value_name = "CURSOR")]
     pub(crate) cursor: Option<String>,
+    /// Only those whose last turn runs.
+    #[arg(long)]
+    pub(crate) running: bool,
+    /// Only those in which something waits for an answer.
+    #[arg(long)]
+    pub(crate) needs_input: bool,
+    /// Only those with events that were not read.
+    #[arg(long)]
+    pub(crate) unread: bool,
+    /// Only those that are pinned.
+    #[arg(long)]
+    pub(crate) pinned: bool,
+    /// Only those that a process left running which is gone.
+    #[arg(long)]
+    pub(crate) stale: bool,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  turnstore tasks")]
+pub(crate) struct Tasks {
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Small values by key that no event, hash or rebuild knows of, such as a draft. Two keys mean something to the list of sessions: `pinned`,
+and `read`, the seq up to which the session was read.
+
+Examples:
+  turnstore ui my-thread
+  turnstore ui my-thread pinned true
+  turnstore ui my-thread pinned --remove")]
+pub(crate) struct Ui {
+    /// The session.
+    pub(crate) session: String,
+    /// The key; without it, all of them are printed.
+    pub(crate) key: Option<String>,
+    /// What to put; without it, the value is printed.
+    #[arg(conflicts_with = "remove")]
+    pub(crate) value: Option<String>,
+    /// Remove the key.
+    #[arg(long, requires = "key")]
+    pub(crate) remove: bool,
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,

@@ -57,6 +57,8 @@ fn run(line: &Line, out: &mut Out) -> Result<Outcome, Failure> {
         Command::Stats(args) => commands::stats::run(store, args, out),
         Command::Show(args) => commands::show::run(store, args, out),
         Command::Events(args) => commands::events::run(store, args, out),
+        Command::Tasks(args) => commands::tasks::run(store, args, out),
+        Command::Ui(args) => commands::ui::run(store, args, out),
         Command::Export(args) => commands::export::run(store, args, out),
         Command::Pending(args) => commands::pending::run(store, args, out),
         Command::Artifacts(args) => commands::artifacts::run(store, args, out),

@@ -78,6 +78,7 @@ impl Engine {
             head: Mutex::new(Arc::new(Head { position: checkpoint, checkpoint, next_stream, ..Head::default() })),
             durable: Durable::default(),
             commits: AtomicU64::new(0),
+            putting_ui: Mutex::new(()),
             abandoned: AtomicBool::new(false),
             limits: options.limits,
         });

@@ -58,6 +58,12 @@ pub enum Error {
         /// The limit.
         bytes_max: u64,
     },
+    /// A key of UI-only state is empty or has a control character. Use another; nothing was written.
+    #[error("a key of UI state is empty or has a control character: {key:?}")]
+    UiKey {
+        /// The key, or its beginning.
+        key: String,
+    },
     /// The store has no session of this id. Use one that the list of sessions names.
     #[error("the store has no session {session:?}")]
     NoSession {

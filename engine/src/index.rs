@@ -55,6 +55,7 @@ pub(crate) struct Summary {
     pub(crate) pending: u64,
     pub(crate) queued: u64,
     pub(crate) running: bool,
+    pub(crate) failed: bool,
     /// Seq of the last event that touched the open turn.
     pub(crate) touched: u64,
 }
@@ -75,6 +76,7 @@ impl Summary {
             pending: header.pending.len() as u64,
             queued: header.queued,
             running: header.running,
+            failed: header.failed,
             touched: header.touched,
         }
     }

@@ -22,6 +22,7 @@ mod shared;
 pub mod state;
 mod subscribe;
 mod time;
+mod ui;
 mod view;
 mod writer;
 
@@ -36,10 +37,12 @@ pub use rebuild::{Rebuilt, rebuild_at as rebuild};
 pub use receipt::{Receipt, Ticket};
 pub use subscribe::{From, Next, Subscription};
 pub use time::UnixMillis;
+pub use ui::{PINNED, READ};
 pub use view::{
     DecisionItem, Difference, DocumentSummary, DocumentValue, Events, Expiry, InteractionItem, Item, ItemKind, Listed, LongText,
     OwnedEvent, Page, PageTurn, PartItem, Payload, PayloadChunks, PayloadRef, Pending, PendingInteraction, PendingPage, ResultItem,
-    SessionHead, SessionSummary, SessionsPage, StateHash, SurfaceSummary, SurfaceValue, ToolItem, TurnRef, Verified, View, Window,
+    SessionFilter, SessionHead, SessionSummary, SessionsPage, StateHash, SurfaceSummary, SurfaceValue, Task, TaskKind, TaskState,
+    TasksPage, ToolItem, TurnRef, Verified, View, Window,
 };
 
 pub use state::{InteractionStatus, Mark};

@@ -39,6 +39,12 @@ pub const QUEUE_BYTES_MAX: usize = 1 << 20;
 pub const SURFACE_BUFFER_MAX: usize = 64;
 /// Bytes of those patches: 1 MiB. What is above drops them likewise.
 pub const SURFACE_BUFFER_BYTES_MAX: usize = 1 << 20;
+/// Bytes of a key of UI-only state: 256.
+pub const UI_KEY_BYTES_MAX: usize = 256;
+/// Bytes of a value of UI-only state: 64 KiB, a long draft.
+pub const UI_VALUE_BYTES_MAX: usize = 64 << 10;
+/// Keys of UI-only state of one session: 256.
+pub const UI_KEYS_MAX: usize = 256;
 /// Bytes of a row that these bounds allow: 64 MiB.
 pub(crate) const ROW_BYTES_MAX: usize = 64 << 20;
 

@@ -61,6 +61,7 @@ impl Store {
             head: Mutex::new(Arc::new(head)),
             durable,
             commits: AtomicU64::new(0),
+            putting_ui: Mutex::new(()),
             abandoned: AtomicBool::new(false),
         };
         Ok(Self { shared: Arc::new(shared) })

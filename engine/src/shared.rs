@@ -80,6 +80,8 @@ pub(crate) struct Shared {
     pub(crate) durable: Durable,
     /// Commits of appends since the store was opened.
     pub(crate) commits: AtomicU64,
+    /// Held while UI-only state is put.
+    pub(crate) putting_ui: Mutex<()>,
     /// The last handle is gone.
     pub(crate) abandoned: AtomicBool,
 }

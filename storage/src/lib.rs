@@ -65,7 +65,7 @@ pub use index::IndexEntries;
 pub use medium::{Access, FileMedium, Medium, Which};
 pub use options::{Options, Sharing};
 pub use read_storage::ReadStorage;
-pub use reader::{ReadCount, Reader};
+pub use reader::{Aside, ReadCount, Reader};
 pub use rebuild::Rebuild;
 pub use row::{Row, RowKey};
 pub use rows::{Direction, Rows};

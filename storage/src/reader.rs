@@ -19,7 +19,7 @@ use crate::row::{Row, RowKey};
 use crate::row_parts::RowTable;
 use crate::rows::{self, Direction, Rows};
 use crate::state::State;
-use crate::tables::{FRAMES, Generation, KEYS, META, NAMED, NAMES, SPANS, STATE, STREAMS, SpanKey, key_key, span_key};
+use crate::tables::{ASIDE, FRAMES, Generation, KEYS, META, NAMED, NAMES, SPANS, STATE, STREAMS, SpanKey, key_key, span_key};
 use redb::{Key, ReadOnlyTable, ReadTransaction, TableDefinition, TableError, Value};
 use std::collections::HashMap;
 use std::ops::{Bound, RangeInclusive};
@@ -105,6 +105,9 @@ pub(crate) fn read_state(main: &ReadTransaction) -> Result<State, Error> {
     let stored = table.get(STATE)?.ok_or(other)?;
     State::parse(stored.value())
 }
+
+/// A key and its value.
+pub type Aside = (Vec<u8>, Vec<u8>);
 
 impl Reader {
     pub(crate) fn open(files: &Files) -> Result<Self, Error> {
@@ -259,6 +262,30 @@ impl Reader {
         contained("named", || {
             let Some(table) = open_table(&self.main, NAMED)? else { return Ok(None) };
             Ok(table.get(name)?.map(|value| value.value().to_vec()))
+        })
+    }
+
+    /// A value that [`crate::Storage::put_aside`] put under this key, as it was when the reader was made.
+    pub fn aside(&self, key: &[u8]) -> Result<Option<Vec<u8>>, Error> {
+        contained("aside", || {
+            let Some(table) = open_table(&self.main, ASIDE)? else { return Ok(None) };
+            Ok(table.get(key)?.map(|value| value.value().to_vec()))
+        })
+    }
+
+    /// The values whose keys begin so, by key; at most `count` of them. Cost: proportional to them.
+    pub fn asides(&self, prefix: &[u8], count: usize) -> Result<Vec<Aside>, Error> {
+        contained("aside", || {
+            let Some(table) = open_table(&self.main, ASIDE)? else { return Ok(Vec::new()) };
+            let mut found = Vec::new();
+            for entry in table.range(prefix..)? {
+                let (key, value) = entry?;
+                if found.len() == count || !key.value().starts_with(prefix) {
+                    break;
+                }
+                found.push((key.value().to_vec(), value.value().to_vec()));
+            }
+            Ok(found)
         })
     }
 

@@ -16,7 +16,7 @@ use crate::reader::Reader;
 use crate::rebuild::Rebuild;
 use crate::stats::Stats;
 use crate::stats::file_bytes;
-use crate::tables::{META, STATE};
+use crate::tables::{ASIDE, META, STATE};
 use crate::tail::TailFile;
 use crate::tail_record::record_bytes;
 use crate::{Error, FrameBuilder, Options, opening};
@@ -268,6 +268,29 @@ impl Storage {
     /// Sizes of everything. Cost: a walk of every table's pages.
     pub fn stats(&self) -> Result<Stats, Error> {
         Stats::of(&self.reader()?, self.shared.medium.as_ref())
+    }
+
+    /// Puts small values that belong to no event, or removes them (`None`): all of them or none, durable when this returns. No frame, row,
+    /// position or rebuild knows of them.
+    ///
+    /// Cost: a commit of main, two syncs; waits for a checkpoint that is being written. Errors: as of a checkpoint.
+    pub fn put_aside<'v>(&self, values: impl IntoIterator<Item = (&'v [u8], Option<&'v [u8]>)>) -> Result<(), Error> {
+        let _writing = self.shared.writing_main.lock();
+        let files = &self.shared.files;
+        let values: Vec<_> = values.into_iter().collect();
+        let write = || {
+            let transaction = files.write_main()?;
+            let mut table = transaction.open_table(ASIDE)?;
+            for (key, value) in &values {
+                match value {
+                    Some(value) => drop(table.insert(*key, *value)?),
+                    None => drop(table.remove(*key)?),
+                }
+            }
+            drop(table);
+            Ok(transaction)
+        };
+        files.commit(files.watch(contained("main file", write))?)
     }
 
     /// Closes the store, so that it is one file: needs the last checkpoint to be at the head.

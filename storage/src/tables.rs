@@ -6,6 +6,7 @@
 //! |---|---|---|
 //! | meta | name | [`crate::state::State`] |
 //! | named | name | the engine's small values |
+//! | aside | the engine's | small values that belong to no event |
 //! | frames | first position 8, part 1 | a part of a frame |
 //! | streams | stream | digest key 32, last seq 8, name |
 //! | names | name | stream |
@@ -26,6 +27,7 @@ pub(crate) type PartKey = [u8; 30];
 
 pub(crate) const META: TableDefinition<'static, &'static str, Bytes> = TableDefinition::new("meta");
 pub(crate) const NAMED: TableDefinition<'static, &'static str, Bytes> = TableDefinition::new("named");
+pub(crate) const ASIDE: TableDefinition<'static, Bytes, Bytes> = TableDefinition::new("aside");
 pub(crate) const FRAMES: TableDefinition<'static, &'static FrameKey, Bytes> = TableDefinition::new("frames");
 pub(crate) const STREAMS: TableDefinition<'static, u64, Bytes> = TableDefinition::new("streams");
 pub(crate) const NAMES: TableDefinition<'static, &'static str, u64> = TableDefinition::new("names");

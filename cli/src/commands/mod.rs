@@ -12,6 +12,8 @@ pub(crate) mod rebuild;
 pub(crate) mod sessions;
 pub(crate) mod show;
 pub(crate) mod stats;
+pub(crate) mod tasks;
+pub(crate) mod ui;
 pub(crate) mod verify;
 
 use std::io::{self, Write};

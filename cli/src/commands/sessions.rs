@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
-use turnstore::{SessionSummary, SessionsCursor, View};
+use turnstore::{SessionFilter, SessionSummary, SessionsCursor, View};
 
 use crate::args;
 use crate::failure::{Failure, Outcome};
@@ -21,7 +21,7 @@ const PAGE_SESSIONS: usize = 200;
 pub(crate) fn run(store: &Path, args: &args::Sessions, out: &mut Out) -> Result<Outcome, Failure> {
     let reading = open_reading(store)?;
     let cursor = args.cursor.as_deref().map(str::parse::<SessionsCursor>).transpose().map_err(turnstore::Error::Cursor)?;
-    let (sessions, cursor) = list(&reading.view, args.limit, cursor)?;
+    let (sessions, cursor) = list(&reading.view, args, cursor)?;
     let cursor = cursor.map(|cursor| cursor.to_string());
     if args.json {
         let sessions: Vec<_> = sessions.iter().map(value).collect();
@@ -65,10 +65,17 @@ pub(crate) fn run(store: &Path, args: &args::Sessions, out: &mut Out) -> Result<
     Ok(Outcome::Done)
 }
 
-fn list(view: &View, limit: usize, mut cursor: Option<SessionsCursor>) -> Result<(Vec<SessionSummary>, Option<SessionsCursor>), Failure> {
+fn list(
+    view: &View,
+    args: &args::Sessions,
+    mut cursor: Option<SessionsCursor>,
+) -> Result<(Vec<SessionSummary>, Option<SessionsCursor>), Failure> {
+    let filter =
+        SessionFilter { running: args.running, needs_input: args.needs_input, unread: args.unread, pinned: args.pinned, stale: args.stale };
+    let limit = args.limit;
     let mut sessions = Vec::new();
     loop {
-        let page = view.sessions((limit - sessions.len()).min(PAGE_SESSIONS), cursor.as_ref())?;
+        let page = view.sessions_where(filter, (limit - sessions.len()).min(PAGE_SESSIONS), cursor.as_ref())?;
         sessions.extend(page.sessions);
         cursor = page.cursor;
         if cursor.is_none() || sessions.len() >= limit {
@@ -86,7 +93,7 @@ fn state(session: &SessionSummary) -> &str {
     }
 }
 
-fn value(session: &SessionSummary) -> Value {
+pub(super) fn value(session: &SessionSummary) -> Value {
     json!({
         "id": session.id,
         "title": session.title,
@@ -101,5 +108,8 @@ fn value(session: &SessionSummary) -> Value {
         "queued": session.queued,
         "running": session.running,
         "unobserved": session.unobserved,
+        "failed": session.failed,
+        "unread": session.unread,
+        "pinned": session.pinned,
     })
 }

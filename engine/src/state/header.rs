@@ -33,6 +33,8 @@ pub struct Header {
     pub current: Option<i64>,
     /// Whether that turn is running.
     pub running: bool,
+    /// Whether that turn failed, as its owner said.
+    pub failed: bool,
     /// Seq of the last event that stated or changed that turn or an item of it.
     pub touched: u64,
     /// Ordinals of the pending interactions, in the order of asking. [`crate::limits::PENDING_MAX`] bounds them where they come in.

@@ -56,6 +56,7 @@ mod payload;
 mod pending;
 mod sessions;
 mod shelf;
+mod tasks;
 mod text;
 mod turn;
 mod verify;
@@ -76,8 +77,9 @@ pub(crate) use log::Walk;
 pub use page::{Page, PageTurn};
 pub use payload::{Payload, PayloadChunks};
 pub use pending::{Pending, PendingInteraction, PendingPage};
-pub use sessions::{SessionHead, SessionSummary, SessionsPage};
+pub use sessions::{SessionFilter, SessionHead, SessionSummary, SessionsPage};
 pub use shelf::{DocumentSummary, DocumentValue, Listed};
+pub use tasks::{Task, TaskKind, TaskState, TasksPage};
 pub use text::{LongText, PayloadRef};
 pub use turn::TurnRef;
 pub use verify::{Difference, Verified};
@@ -87,6 +89,7 @@ use turnstore_storage::{Position, Stream};
 
 use crate::error::Error;
 use crate::head::Head;
+use crate::limits::Limits;
 use crate::shared::Shared;
 
 /// An immutable read of the store at one position. Cheap to take and to clone, `Send` and `Sync`, and it never blocks the writer.
@@ -108,6 +111,10 @@ impl View {
     pub(crate) fn new(shared: Arc<Shared>) -> Self {
         let head = shared.head();
         Self { shared, head }
+    }
+
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.shared.limits
     }
 
     /// The position that it reads at; `None` is the empty log.

@@ -46,6 +46,37 @@ pub struct SessionSummary {
     pub running: bool,
     /// Whether its last turn is stated to run, by a process that is gone.
     pub unobserved: bool,
+    /// Whether its last turn failed, as its owner said.
+    pub failed: bool,
+    /// Events since it was read last: UI-only state, see [`crate::Engine::mark_read`].
+    pub unread: u64,
+    /// Whether it is pinned: UI-only state, see [`crate::Engine::pin`].
+    pub pinned: bool,
+}
+
+/// Which sessions a list shows: those of which everything that is set is true.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SessionFilter {
+    /// Its last turn runs.
+    pub running: bool,
+    /// Something of it waits for an answer.
+    pub needs_input: bool,
+    /// It has events that were not read.
+    pub unread: bool,
+    /// It is pinned.
+    pub pinned: bool,
+    /// Its last turn is stated to run, by a process that is gone.
+    pub stale: bool,
+}
+
+impl SessionFilter {
+    fn shows(self, of: &SessionSummary) -> bool {
+        (!self.running || of.running)
+            && (!self.needs_input || of.pending > 0)
+            && (!self.unread || of.unread > 0)
+            && (!self.pinned || of.pinned)
+            && (!self.stale || of.unobserved)
+    }
 }
 
 /// A part of the list of sessions.
@@ -87,6 +118,9 @@ fn listed(last_position: Position, summary: Summary, opened_seq: u64) -> Session
         queued: summary.queued,
         running: summary.running && observed,
         unobserved: summary.running && !observed,
+        failed: summary.failed,
+        unread: 0,
+        pinned: false,
     }
 }
 
@@ -97,10 +131,47 @@ impl View {
     /// what is listed, to the sessions in memory and to those that changed since the view was taken. Errors: [`Error::Window`],
     /// [`Error::Cursor`].
     pub fn sessions(&self, sessions_max: usize, cursor: Option<&SessionsCursor>) -> Result<SessionsPage, Error> {
+        self.sessions_where(SessionFilter::default(), sessions_max, cursor)
+    }
+
+    /// As [`View::sessions`], those that a filter shows. Cost: also an entry of the index for each session that is passed over; no
+    /// session is read for it.
+    pub fn sessions_where(
+        &self,
+        filter: SessionFilter,
+        sessions_max: usize,
+        cursor: Option<&SessionsCursor>,
+    ) -> Result<SessionsPage, Error> {
+        self.picked(sessions_max, cursor, |session| filter.shows(session))
+    }
+
+    /// The newest sessions that `shows` picks.
+    pub(super) fn picked(
+        &self,
+        sessions_max: usize,
+        cursor: Option<&SessionsCursor>,
+        shows: impl Fn(&SessionSummary) -> bool,
+    ) -> Result<SessionsPage, Error> {
         let limit = self.list_limit(sessions_max)?;
         cursor.map_or(Ok(()), |cursor| cursor.check(self.shared.id))?;
-        let below = cursor.map(|cursor| cursor.below);
-        let mut sessions = self.told(|look| newest(look, below, limit + 1))?;
+        let mut below = cursor.map(|cursor| cursor.below);
+        let mut sessions = Vec::new();
+        while sessions.len() <= limit {
+            let found = self.told(|look| {
+                let mut found = newest(look, below, limit + 1)?;
+                for session in &mut found {
+                    let (read, pinned) = look.marked(&session.id)?;
+                    (session.unread, session.pinned) = (session.last_seq.saturating_sub(read), pinned);
+                }
+                Ok(found)
+            })?;
+            let all = found.len() <= limit;
+            below = found.last().map(|last| last.last_position);
+            sessions.extend(found.into_iter().filter(&shows));
+            if all {
+                break;
+            }
+        }
         let more = sessions.len() > limit;
         sessions.truncate(limit);
         let last = sessions.last().filter(|_| more);

@@ -67,7 +67,7 @@ impl Fold<'_> {
             self.name(Space::Turn, run, ordinal);
         }
         self.state.header.current = Some(ordinal);
-        self.state.header.running = true;
+        (self.state.header.running, self.state.header.failed) = (true, false);
         self.state.header.touched = self.seq;
     }
 
@@ -101,7 +101,7 @@ impl Fold<'_> {
         turn.pending_tools_count = ended.pending_tools.len() as u64;
         let (id, parent) = (turn.id.clone(), turn.parent.clone());
         if self.state.header.current == Some(ordinal) {
-            self.state.header.running = false;
+            (self.state.header.running, self.state.header.failed) = (false, ended.status == "failed");
         }
         if ended.status == "interrupt" {
             // Its list of interrupts is whole: what an earlier turn asked and this one does not, is no longer asked.
@@ -163,7 +163,7 @@ impl Fold<'_> {
             turn.ended = !running;
         }
         self.state.header.current = Some(ordinal);
-        self.state.header.running = running;
+        (self.state.header.running, self.state.header.failed) = (running, current.status == "failed");
         self.state.header.touched = self.seq;
         let named: BTreeSet<&str> = current.pending.iter().map(|(id, _)| id.as_ref()).collect();
         self.withdraw(|_, asked| !named.contains(asked.id.as_str()));
