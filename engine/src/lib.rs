@@ -2,6 +2,7 @@
 
 pub mod adapter;
 mod batch;
+pub mod catalog;
 mod checkpointer;
 pub mod control;
 mod cursor;

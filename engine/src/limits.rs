@@ -67,6 +67,22 @@ pub const RESPONSE_BYTES_MAX: usize = 256 << 10;
 /// Errors that one check tells: 16, the first.
 pub const RESPONSE_ERRORS_MAX: usize = 16;
 
+// Catalogs are registered by the host, and come from outside: see `crate::catalog`.
+
+/// Bytes of a catalog's manifest: 1 MiB.
+pub const CATALOG_BYTES_MAX: usize = 1 << 20;
+/// Levels of JSON in a manifest: 48.
+pub const CATALOG_NESTING_MAX: usize = 48;
+/// Components, and likewise actions, of one catalog: 1,024.
+pub const CATALOG_COMPONENTS_MAX: usize = 1024;
+/// Catalogs that one catalog depends on: 64.
+pub const CATALOG_DEPENDENCIES_MAX: usize = 64;
+/// Manifests that are registered together, each version one: 1,024.
+pub const CATALOGS_MAX: usize = 1024;
+/// Steps of one search for versions, each a comparison of a version, a dependency that is followed, or a consumer that is named: 1,000,000.
+/// A graph of as many catalogs as may be registered needs fewer, unless versions conflict.
+pub const CATALOG_STEPS_MAX: u64 = 1_000_000;
+
 /// Highest [`Limits::id_bytes_max`]: 4 KiB.
 pub const ID_BYTES_MAX: usize = 4096;
 /// Highest [`Limits::turn_artifacts_max`]: 10,000.
