@@ -73,6 +73,10 @@ pub const RESPONSE_ERRORS_MAX: usize = 16;
 pub const CATALOG_BYTES_MAX: usize = 1 << 20;
 /// Levels of JSON in a manifest: 48.
 pub const CATALOG_NESTING_MAX: usize = 48;
+/// Bytes of a surface that is checked against its catalogs: 1 MiB.
+pub const SURFACE_BYTES_MAX: usize = 1 << 20;
+/// Nodes of such a surface: 4,096.
+pub const SURFACE_NODES_MAX: usize = 4096;
 /// Components, and likewise actions, of one catalog: 1,024.
 pub const CATALOG_COMPONENTS_MAX: usize = 1024;
 /// Catalogs that one catalog depends on: 64.

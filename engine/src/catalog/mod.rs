@@ -22,15 +22,18 @@
 
 mod manifest;
 mod resolve;
+mod surface;
 
 use std::collections::BTreeMap;
 
 use crate::limits::CATALOGS_MAX;
 
+pub use crate::state::BadPointer;
 pub use manifest::{ActionPolicy, BadManifest, CatalogAction, Component, Manifest};
 pub use resolve::{Consumer, Graph, Unresolved};
 /// The version of a catalog, and what a consumer asks of one: semantic versioning.
 pub use semver::{Version, VersionReq};
+pub use surface::Unsuitable;
 
 /// The manifests that a host registered: each catalog in any number of versions.
 #[derive(Clone, Debug, Default)]

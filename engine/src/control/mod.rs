@@ -20,7 +20,7 @@
 mod answer;
 pub(crate) mod approval;
 mod intent;
-mod schema;
+pub(crate) mod schema;
 mod work;
 mod writes;
 

@@ -15,7 +15,7 @@ const ERROR_BYTES_MAX: usize = 512;
 
 /// Why a response was not found valid.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Misfit {
+pub(crate) enum Misfit {
     /// The schema cannot be used.
     Schema(String),
     /// It does not fit the schema: path in the response and what is wrong there.
@@ -33,12 +33,31 @@ pub(super) fn check(schema: &str, response: &str) -> Result<(), Misfit> {
     }
     let schema: Value = serde_json::from_str(schema).map_err(|error| Misfit::Schema(error.to_string()))?;
     let response: Value = serde_json::from_str(response).map_err(|error| Misfit::Response(vec![error.to_string()]))?;
-    bounded(&schema, &response).map_err(Misfit::Schema)?;
-    let patterns = PatternOptions::regex().size_limit(SCHEMA_PATTERN_BYTES_MAX).dfa_size_limit(SCHEMA_PATTERN_BYTES_MAX);
-    let options = jsonschema::options().offline().should_validate_formats(false).with_pattern_options(patterns);
-    let validator = options.build(&schema).map_err(|error| Misfit::Schema(cut(error.to_string())))?;
-    let errors: Vec<String> = validator.iter_errors(&response).take(RESPONSE_ERRORS_MAX).map(|error| told(&error)).collect();
-    if errors.is_empty() { Ok(()) } else { Err(Misfit::Response(errors)) }
+    Checker::new(schema).map_err(Misfit::Schema)?.check(&response)
+}
+
+/// A schema that was made ready.
+pub(crate) struct Checker {
+    schema: Value,
+    validator: jsonschema::Validator,
+}
+
+impl Checker {
+    /// Makes a schema ready, or says why it cannot be used.
+    pub(crate) fn new(schema: Value) -> Result<Self, String> {
+        bounded(&schema, &Value::Null)?;
+        let patterns = PatternOptions::regex().size_limit(SCHEMA_PATTERN_BYTES_MAX).dfa_size_limit(SCHEMA_PATTERN_BYTES_MAX);
+        let options = jsonschema::options().offline().should_validate_formats(false).with_pattern_options(patterns);
+        let validator = options.build(&schema).map_err(|error| cut(error.to_string()))?;
+        Ok(Self { schema, validator })
+    }
+
+    /// Checks a value. Cost: counted before it runs.
+    pub(crate) fn check(&self, value: &Value) -> Result<(), Misfit> {
+        bounded(&self.schema, value).map_err(Misfit::Schema)?;
+        let errors: Vec<String> = self.validator.iter_errors(value).take(RESPONSE_ERRORS_MAX).map(|error| told(&error)).collect();
+        if errors.is_empty() { Ok(()) } else { Err(Misfit::Response(errors)) }
+    }
 }
 
 /// Where and what, without the value: it may be large, and may be a secret.

@@ -217,10 +217,39 @@ fn pointer(operation: &Value, field: &str) -> Result<Vec<String>, String> {
     }
     let rest = text.strip_prefix('/').ok_or_else(|| format!("{text} is no pointer"))?;
     let tokens: Vec<String> = rest.split('/').map(|token| token.replace("~1", "/").replace("~0", "~")).collect();
-    match tokens.iter().find(|token| REFUSED_TOKENS.contains(&token.as_str())) {
+    match refused(&tokens) {
         Some(token) => Err(format!("token {token} is refused")),
         None => Ok(tokens),
     }
+}
+
+fn refused(tokens: &[String]) -> Option<&String> {
+    tokens.iter().find(|token| REFUSED_TOKENS.contains(&token.as_str()))
+}
+
+/// Why a JSON pointer is not followed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BadPointer {
+    /// It is no JSON pointer: it does not begin with `/`, or has an escape that there is not.
+    #[error("it is no JSON pointer")]
+    NotAPointer,
+    /// A token of it would reach the prototype of an object in a client.
+    #[error("its token {token:?} is refused")]
+    Prototype {
+        /// The token.
+        token: String,
+    },
+}
+
+/// Whether a pointer may lead into a state.
+pub(crate) fn check_pointer(text: &str) -> Result<(), BadPointer> {
+    let escapes = text.split('~').skip(1).all(|rest| rest.starts_with(['0', '1']));
+    if !escapes || !(text.is_empty() || text.starts_with('/')) {
+        return Err(BadPointer::NotAPointer);
+    }
+    let tokens: Vec<String> = text.split('/').map(|token| token.replace("~1", "/").replace("~0", "~")).collect();
+    refused(&tokens).map_or(Ok(()), |token| Err(BadPointer::Prototype { token: token.clone() }))
 }
 
 fn shown(path: &[String]) -> String {
