@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use semver::{Version, VersionReq};
 use serde_json::{Map, Value};
 
-use crate::control::{Effect, Policy, Reversibility};
+use crate::control::{Approval, Effect, Policy, Reversibility};
 use crate::limits::{CATALOG_BYTES_MAX, CATALOG_COMPONENTS_MAX, CATALOG_DEPENDENCIES_MAX, CATALOG_NESTING_MAX};
 
 /// Why a manifest cannot be used. Its author mends what is named.
@@ -99,6 +99,13 @@ impl ActionPolicy {
         Policy {
             effect: if is("effect", "internal") { Effect::Internal } else { Effect::External },
             reversibility: if is("reversibility", "reversible") { Reversibility::Reversible } else { Reversibility::Irreversible },
+            approval: if ["always", "required"].iter().any(|word| is("approval", word))
+                || self.stated("approval") == Some(&Value::Bool(true))
+            {
+                Approval::Always
+            } else {
+                Approval::WhenIrreversible
+            },
         }
     }
 }

@@ -100,6 +100,8 @@ fn an_action_needs_approval_unless_its_policy_plainly_says_otherwise() {
     assert!(needs(r#"{"effect":"External","reversibility":"Reversible"}"#));
     assert!(needs(r#"{"effect":"external","reversibility":"irreversible","approval":"never"}"#));
     assert!(!needs(r#"{"effect":"internal"}"#));
+    assert!(needs(r#"{"effect":"internal","approval":"always"}"#));
+    assert!(needs(r#"{"effect":"external","reversibility":"reversible","approval":"required"}"#));
     assert!(!needs(r#"{"effect":"external","reversibility":"reversible"}"#));
 }
 

@@ -20,7 +20,7 @@ fn approves(word: &str) -> bool {
 /// Whether a host is about to record an action that nobody can take back, and names no approval. What other protocols say is data.
 pub(crate) fn is_missing(stated: &Stated<'_>) -> bool {
     let Fact::WriteChanged(WriteChanged { op: WriteOp::Attempted { detail: Some(detail), .. }, .. }) = &stated.fact else { return false };
-    let own = stated.source.protocol == Protocol::HOST && detail.as_str().contains("irreversible");
+    let own = stated.source.protocol == Protocol::HOST && ["irreversible", "always"].iter().any(|word| detail.as_str().contains(word));
     own && detail.value().is_ok_and(|attempt| is_needed(&attempt) && attempt.get("approval").and_then(Value::as_str).is_none())
 }
 
@@ -28,7 +28,7 @@ pub(crate) fn is_missing(stated: &Stated<'_>) -> bool {
 pub(crate) fn is_needed(attempt: &Value) -> bool {
     let policy = attempt.get("policy").unwrap_or(&Value::Null);
     let is = |key: &str, word: &str| policy.get(key).and_then(Value::as_str) == Some(word);
-    is("effect", "external") && is("reversibility", "irreversible")
+    is("approval", "always") || is("effect", "external") && is("reversibility", "irreversible")
 }
 
 /// An interaction as it is read for an approval.

@@ -33,7 +33,7 @@ use crate::view::{PayloadRef, View};
 
 pub use answer::{Decision, answer};
 pub use intent::{Judgement, Unfit, judge_intent};
-pub use writes::{Action, Effect, Policy, Reversibility, permit, settle};
+pub use writes::{Action, Approval, Effect, Policy, Reversibility, permit, settle};
 
 /// Why a write may not be made. Nothing was recorded.
 #[derive(Debug, thiserror::Error)]

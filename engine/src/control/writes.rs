@@ -75,6 +75,17 @@ pub struct Policy {
     pub effect: Effect,
     /// Whether it can be undone.
     pub reversibility: Reversibility,
+    /// When it needs approval.
+    pub approval: Approval,
+}
+
+/// When an action needs approval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Approval {
+    /// When it has an effect outside that cannot be undone: never less.
+    WhenIrreversible,
+    /// Always.
+    Always,
 }
 
 /// Where an action has its effect.
@@ -98,13 +109,17 @@ pub enum Reversibility {
 impl Policy {
     /// Whether it must not happen without approval.
     pub fn needs_approval(self) -> bool {
-        self.effect == Effect::External && self.reversibility == Reversibility::Irreversible
+        self.approval == Approval::Always || self.effect == Effect::External && self.reversibility == Reversibility::Irreversible
     }
 
     fn json(self) -> Value {
         let effect = if self.effect == Effect::External { "external" } else { "internal" };
         let reversibility = if self.reversibility == Reversibility::Irreversible { "irreversible" } else { "reversible" };
-        json!({"effect": effect, "reversibility": reversibility})
+        let mut policy = json!({"effect": effect, "reversibility": reversibility});
+        if let Some(policy) = policy.as_object_mut().filter(|_| self.approval == Approval::Always) {
+            policy.insert("approval".to_owned(), json!("always"));
+        }
+        policy
     }
 }
 

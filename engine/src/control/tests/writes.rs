@@ -1,7 +1,7 @@
 //! Writes that are no answer.
 
 use super::{ACTIONS, Host, json};
-use crate::control::{Action, Decision, Effect, Outcome, Permit, Policy, Refused, Reversibility, Standing, permit, settle};
+use crate::control::{Action, Approval, Decision, Effect, Outcome, Permit, Policy, Refused, Reversibility, Standing, permit, settle};
 use crate::fact::{ArtifactChanged, ArtifactOp, Fact, HistoryImported, HistoryMode, Json, WriteChanged, WriteOp};
 use crate::{Batch, Error};
 
@@ -116,7 +116,7 @@ fn only_a_write_that_was_attempted_can_be_settled() {
     assert!(matches!(settle(&host.engine.view(), "s", "w", Outcome::Failed, None), Err(Refused::Unknown { what: "write", .. })));
 }
 
-const PAY: Policy = Policy { effect: Effect::External, reversibility: Reversibility::Irreversible };
+const PAY: Policy = Policy { effect: Effect::External, reversibility: Reversibility::Irreversible, approval: Approval::WhenIrreversible };
 
 fn pay(approval: Option<&str>) -> Action<'_> {
     Action::Act { name: "pay", target: "invoice-1", policy: PAY, approval }
@@ -169,8 +169,16 @@ fn what_is_not_plainly_an_approval_is_none() {
 fn an_action_that_can_be_taken_back_needs_none() {
     let host = Host::new();
     for (effect, reversibility) in [(Effect::Internal, Reversibility::Irreversible), (Effect::External, Reversibility::Reversible)] {
-        let action = Action::Act { name: "x", target: "y", policy: Policy { effect, reversibility }, approval: None };
+        let action = Action::Act {
+            name: "x",
+            target: "y",
+            policy: Policy { effect, reversibility, approval: Approval::WhenIrreversible },
+            approval: None,
+        };
         assert!(ask(&host, &action).is_ok());
+        let always = Policy { effect, reversibility, approval: Approval::Always };
+        let action = Action::Act { name: "x", target: "y", policy: always, approval: None };
+        assert!(matches!(ask(&host, &action), Err(Refused::NotApproved { .. })), "its owner asks for one all the same");
     }
 }
 
@@ -188,6 +196,8 @@ fn an_unapproved_action_is_never_recorded_as_done() {
     };
     let unnamed = attempt(r#"{"policy":{"effect":"external","reversibility":"irreversible"}}"#);
     assert!(matches!(host.engine.append("s", unnamed), Err(Error::Rejected { .. })));
+    let always = attempt(r#"{"policy":{"effect":"internal","reversibility":"reversible","approval":"always"}}"#);
+    assert!(matches!(host.engine.append("s", always), Err(Error::Rejected { .. })));
     host.ask(&format!("{ACTIONS}{ABOUT}"));
     host.engine.append("s", attempt(r#"{"policy":{"effect":"external","reversibility":"irreversible"},"approval":"q"}"#)).unwrap();
     let done = |host: &Host| settle(&host.engine.view(), "s", "w", Outcome::Confirmed, None);
