@@ -40,7 +40,7 @@ pub use subscribe::{From, Next, Subscription};
 pub use time::UnixMillis;
 pub use ui::{PINNED, READ};
 pub use view::{
-    DecisionItem, Difference, DocumentSummary, DocumentValue, Events, Expiry, InteractionItem, Item, ItemKind, Listed, LongText,
+    DecisionItem, Difference, DocumentSummary, DocumentValue, Events, Expiry, Fallback, InteractionItem, Item, ItemKind, Listed, LongText,
     OwnedEvent, Page, PageTurn, PartItem, Payload, PayloadChunks, PayloadRef, Pending, PendingInteraction, PendingPage, ResultItem,
     SessionFilter, SessionHead, SessionSummary, SessionsPage, StateHash, SurfaceSummary, SurfaceValue, Task, TaskKind, TaskState,
     TasksPage, ToolItem, TurnRef, Verified, View, Window,

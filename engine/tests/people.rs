@@ -7,7 +7,7 @@ mod host;
 use host::{Place, always, json, killed};
 use turnstore::fact::*;
 use turnstore::limits::{UI_KEY_BYTES_MAX, UI_KEYS_MAX, UI_VALUE_BYTES_MAX};
-use turnstore::{Engine, Error, READ, Seq, SessionFilter, TaskKind, TaskState, View};
+use turnstore::{Engine, Error, Fallback, READ, Seq, SessionFilter, TaskKind, TaskState, View};
 
 fn started(turn: &str) -> Fact<'static> {
     Fact::TurnStarted(TurnStarted { turn: turn.to_owned().into(), ..TurnStarted::default() })
@@ -183,4 +183,38 @@ fn tasks_tell_what_goes_on_in_all_sessions() {
     assert_eq!(told(&engine), gone);
     engine.append("fails", vec![started("u"), ended("u", "completed")]).unwrap();
     assert_eq!(told(&engine).first(), Some(&task("fails", turn, TaskState::NeedsInput)));
+}
+
+#[test]
+fn what_is_missing_late_or_in_conflict_says_so_in_the_order_of_precedence() {
+    let place = Place::new();
+    let engine = place.open();
+    let resolved = |decision: &'static str| {
+        Fact::InteractionResolved(InteractionResolved {
+            interaction: "a".into(),
+            decision: Some(decision.into()),
+            resolution: Resolution::Resolved,
+            payload: Some(json(&format!("{{\"actionId\":\"{decision}\"}}"))),
+            receipt: None,
+        })
+    };
+    let artifact = |op, fields: &str| Fact::ArtifactChanged(ArtifactChanged { artifact: "A".into(), op, turn: None, fields: json(fields) });
+    let of_turn = |engine: &Engine| engine.view().turn("s", "t", |turn| turn.fallback()).unwrap().unwrap();
+    let of_question = |engine: &Engine| engine.view().interaction("s", "a", |asked| asked.fallback()).unwrap().unwrap();
+    let of_artifact = |engine: &Engine| engine.view().artifact("s", "A").unwrap().unwrap().fallback();
+    let of_session = |engine: &Engine| engine.view().sessions(1, None).unwrap().sessions.first().unwrap().fallback();
+    engine.append("s", vec![started("t"), artifact(ArtifactOp::Updated, "{}")]).unwrap();
+    assert_eq!((of_turn(&engine), of_session(&engine)), (None, None));
+    assert_eq!(of_artifact(&engine), Some(Fallback::Unknown));
+    engine.append("s", vec![asked("a"), queued(1)]).unwrap();
+    assert_eq!((of_question(&engine), of_session(&engine)), (Some(Fallback::NeedsInput), Some(Fallback::NeedsInput)));
+    engine.append("s", vec![resolved("yes")]).unwrap();
+    assert_eq!(of_session(&engine), Some(Fallback::Blocked));
+    engine.append("s", vec![resolved("no"), artifact(ArtifactOp::Deleted, "{}")]).unwrap();
+    assert_eq!((of_question(&engine), of_artifact(&engine)), (Some(Fallback::Disputed), Some(Fallback::Unavailable)));
+    let engine = killed(engine, &place);
+    assert_eq!((of_turn(&engine), of_session(&engine)), (Some(Fallback::Stale), Some(Fallback::Stale)));
+    engine.append("s", vec![ended("t", "failed"), asked("b")]).unwrap();
+    assert_eq!((of_turn(&engine), of_session(&engine)), (Some(Fallback::Failed), Some(Fallback::Failed)));
+    assert_eq!(Fallback::first([Fallback::Unknown, Fallback::Stale, Fallback::NeedsInput]), Some(Fallback::NeedsInput));
 }

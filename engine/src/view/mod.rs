@@ -46,6 +46,7 @@ mod beside;
 mod by_id;
 mod cache;
 mod events;
+mod fallback;
 mod found;
 mod hash;
 mod item;
@@ -67,6 +68,7 @@ use std::sync::Arc;
 pub use beside::{SurfaceSummary, SurfaceValue};
 pub(crate) use cache::PageCache;
 pub use events::Events;
+pub use fallback::Fallback;
 pub(crate) use found::Look;
 pub use hash::StateHash;
 #[cfg(test)]
