@@ -41,4 +41,4 @@ pub use shelf::*;
 /// Changes whenever an archived type changes its shape: rows of another layout are folded again.
 pub const LAYOUT_FINGERPRINT: u64 = 5;
 /// Changes whenever the reducer would fold the same events differently.
-pub const SEMANTICS_FINGERPRINT: u64 = 4;
+pub const SEMANTICS_FINGERPRINT: u64 = 5;

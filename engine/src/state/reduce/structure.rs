@@ -23,11 +23,11 @@ impl<'v> Nodes<'v> {
     /// Takes in a node and those inside it; its id, when it has one. The depth is that of the JSON, which its parser bounds.
     fn add(&mut self, node: &'v Value) -> Option<&'v str> {
         let mut children = Vec::new();
-        for key in ["children", "child"] {
-            match node.get(key) {
-                Some(Value::Array(list)) => list.iter().for_each(|child| children.extend(self.child(child))),
-                Some(child) => children.extend(self.child(child)),
-                None => {}
+        let slots = node.get("slots").and_then(Value::as_object).into_iter().flat_map(Map::values);
+        for given in ["children", "child"].into_iter().filter_map(|key| node.get(key)).chain(slots) {
+            match given {
+                Value::Array(list) => list.iter().for_each(|child| children.extend(self.child(child))),
+                child => children.extend(self.child(child)),
             }
         }
         let id = node.get("id").and_then(Value::as_str)?;
@@ -159,6 +159,8 @@ mod tests {
             &[],
         );
         codes(&json!({"root": "a", "components": [{"id": "a", "children": [{"id": "b", "children": [{"id": "c"}]}]}]}), &[]);
+        let slots = json!({"root": "a", "components": [{"id": "a", "slots": {"head": "b", "foot": [{"id": "c"}]}}, {"id": "b"}]});
+        codes(&slots, &[]);
         // Two parents of one node are no cycle.
         codes(&json!({"root": "a", "components": [{"id": "a", "children": ["b", "c"]}, {"id": "b", "children": ["c"]}, {"id": "c"}]}), &[]);
     }
