@@ -40,7 +40,7 @@ pub struct Options {
     pub index_key_bytes_max: usize,
     /// Length up to which a main file that grew is compacted when it is closed. 512 MiB: a larger one would make closing take seconds.
     pub compact_bytes_max: u64,
-    /// Effort of compression of merged frames, 1 to 19. 5: a twelfth smaller than at 3, at a cost that appends do not show.
+    /// Effort of compression of merged frames, 1 to 19. 5.
     pub compression_level: i32,
     /// Who else may have the main file open. Followers.
     pub sharing: Sharing,

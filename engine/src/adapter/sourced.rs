@@ -23,11 +23,12 @@ pub struct SourceEvent {
 #[derive(Debug)]
 pub struct SourceEvents {
     events: Peekable<Events>,
+    failed: bool,
 }
 
 /// The source events that stored events came from; one whose first facts are not among them is passed over. Cost: one event in memory.
 pub fn source_events(events: Events) -> SourceEvents {
-    SourceEvents { events: events.peekable() }
+    SourceEvents { events: events.peekable(), failed: false }
 }
 
 impl SourceEvents {
@@ -56,14 +57,18 @@ impl Iterator for SourceEvents {
     type Item = Result<SourceEvent, Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        loop {
+        while !self.failed {
             match self.facts().and_then(|facts| if facts.is_empty() { Ok(None) } else { Ok(Some(written(&facts)?)) }) {
                 Ok(None) => return None,
                 Ok(Some(None)) => {}
                 Ok(Some(Some(event))) => return Some(Ok(event)),
-                Err(error) => return Some(Err(error)),
+                Err(error) => {
+                    self.failed = true;
+                    return Some(Err(error));
+                }
             }
         }
+        None
     }
 }
 

@@ -31,7 +31,7 @@ pub use lookup::Lookup;
 pub use lookup::Space;
 pub(crate) use lookup::{QUEUE, WORKSPACE, row_of_digest, row_of_id};
 pub use patch::BadPointer;
-pub(crate) use patch::check_pointer;
+pub(crate) use patch::{check_pointer, is_pointer};
 pub use reduce::value_of;
 pub(crate) use rows::IdRow;
 pub use rows::{BadRow, Field, RowKind, RowRef, piece_ordinal};

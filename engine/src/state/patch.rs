@@ -242,10 +242,15 @@ pub enum BadPointer {
     },
 }
 
+/// Whether a text is a JSON pointer, wherever it leads.
+pub(crate) fn is_pointer(text: &str) -> bool {
+    let escapes = text.split('~').skip(1).all(|rest| rest.starts_with(['0', '1']));
+    (text.is_empty() || text.starts_with('/')) && escapes
+}
+
 /// Whether a pointer may lead into a state.
 pub(crate) fn check_pointer(text: &str) -> Result<(), BadPointer> {
-    let escapes = text.split('~').skip(1).all(|rest| rest.starts_with(['0', '1']));
-    if !escapes || !(text.is_empty() || text.starts_with('/')) {
+    if !is_pointer(text) {
         return Err(BadPointer::NotAPointer);
     }
     let tokens: Vec<String> = text.split('/').map(|token| token.replace("~1", "/").replace("~0", "~")).collect();

@@ -8,6 +8,7 @@ use super::{Decoder, Incoming, Own};
 use crate::adapter::fields::{Bad, Fields, list_of, text_of};
 use crate::event::Owner;
 use crate::fact::{DocumentPatched, DocumentSet, Fact, Json, PartKind, PartOpened, Text};
+use crate::state::is_pointer;
 
 /// Name of the state document.
 pub(super) const STATE: &str = "state";
@@ -128,9 +129,4 @@ fn is_operation(at: &str, raw: &RawValue) -> Result<bool, Bad> {
         _ => return Ok(false),
     }
     pointer("path").map(|()| true)
-}
-
-fn is_pointer(text: &str) -> bool {
-    let escapes = text.split('~').skip(1).all(|rest| rest.starts_with(['0', '1']));
-    (text.is_empty() || text.starts_with('/')) && escapes
 }
